@@ -1,0 +1,195 @@
+"""The CustomResourceDefinitions, generated from the models.
+
+    python -m afresh.api.crd [--check] DIR
+
+writes one file per kind into DIR, or with --check only says which are not current (exit 1).
+Knows how the kinds are named and shown; what they hold is the models' to say.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.meta import API_GROUP, API_VERSION, ApiModel, KubernetesObject
+from afresh.api.rules import VALIDATIONS
+from afresh.api.schema import Schema, SchemaError, structural_schema, without_defaults
+from afresh.api.subtask import SubtaskObject
+from afresh.api.work_package import WorkPackage
+
+_HEADER = (
+    "# Generated from the models in afresh.api by `python -m afresh.api.crd`; not to be edited.\n"
+)
+_TEXT = {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How a kind is named and shown. A column is (name, type, JSON path)."""
+
+    name: str
+    model: type[KubernetesObject]
+    plural: str
+    short_name: str
+    scope: str
+    columns: tuple[tuple[str, str, str], ...]
+    selectable_fields: tuple[str, ...]
+
+
+_AGE = ("Age", "date", ".metadata.creationTimestamp")
+
+KINDS = (
+    Kind(
+        name="AgentClass",
+        model=AgentClass,
+        plural="agentclasses",
+        short_name="ac",
+        scope="Cluster",
+        columns=(
+            ("Adapter", "string", ".spec.adapter"),
+            ("Model", "string", ".spec.model"),
+            ("Image", "string", ".spec.image"),
+            _AGE,
+        ),
+        selectable_fields=(".spec.adapter",),
+    ),
+    Kind(
+        name="Subtask",
+        model=SubtaskObject,
+        plural="subtasks",
+        short_name="st",
+        scope="Namespaced",
+        columns=(
+            ("Marker", "string", ".status.marker"),
+            ("Phase", "string", ".status.phase"),
+            ("Reason", "string", ".status.reason"),
+            ("Attempts", "integer", ".status.attemptCount"),
+            ("Cost", "string", ".status.cost"),
+            _AGE,
+        ),
+        selectable_fields=(".spec.workPackageName", ".status.phase"),
+    ),
+    Kind(
+        name="WorkPackage",
+        model=WorkPackage,
+        plural="workpackages",
+        short_name="wp",
+        scope="Namespaced",
+        columns=(
+            ("Phase", "string", ".status.phase"),
+            ("Progress", "string", ".status.progress"),
+            ("Current", "string", ".status.current"),
+            ("Reason", "string", ".status.reason"),
+            ("Cost", "string", ".status.cost"),
+            _AGE,
+        ),
+        selectable_fields=(".spec.agentClassName", ".status.phase"),
+    ),
+)
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes no anchors and aliases: a schema is read by people."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
+        return True
+
+
+def build_crd(kind: Kind) -> dict[str, Any]:
+    """Return the CustomResourceDefinition of one kind."""
+    version = {
+        "name": API_VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": name, "type": type_, "jsonPath": path} for name, type_, path in kind.columns
+        ],
+        "selectableFields": [{"jsonPath": path} for path in kind.selectable_fields],
+        "schema": {"openAPIV3Schema": _object_schema(kind.model)},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{API_GROUP}"},
+        "spec": {
+            "group": API_GROUP,
+            "scope": kind.scope,
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short_name],
+                "categories": ["afresh"],
+            },
+            "versions": [version],
+        },
+    }
+
+
+def render(kind: Kind) -> str:
+    """Return the text of the kind's file."""
+    return _HEADER + yaml.dump(
+        build_crd(kind), Dumper=_PlainDumper, sort_keys=False, width=100, allow_unicode=True
+    )
+
+
+def stale_files(directory: Path) -> list[Path]:
+    """Return the files in `directory` that are missing or differ from the models."""
+    wanted = {directory / f"{kind.plural}.yaml": render(kind) for kind in KINDS}
+    return [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+
+
+def write_files(directory: Path) -> None:
+    """Write one file per kind into `directory`."""
+    for kind in KINDS:
+        (directory / f"{kind.plural}.yaml").write_text(render(kind))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the files; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m afresh.api.crd", description=__doc__)
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if not current")
+    options = parser.parse_args(arguments)
+    if not options.directory.is_dir():
+        parser.error(f"{options.directory} is not a directory")
+    if not options.check:
+        write_files(options.directory)
+        return 0
+    stale = stale_files(options.directory)
+    if stale:
+        names = ", ".join(str(path) for path in stale)
+        sys.stderr.write(
+            f"not current: {names}; run python -m afresh.api.crd {options.directory}\n"
+        )
+    return 1 if stale else 0
+
+
+def _object_schema(model: type[KubernetesObject]) -> Schema:
+    spec, status = (_part(model, name) for name in ("spec", "status"))
+    own = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"type": "object"}}
+    schema: Schema = {
+        "description": " ".join((model.__doc__ or "").split()),
+        "type": "object",
+        "required": ["spec"],
+        "properties": own | {"spec": spec, "status": without_defaults(status)},
+    }
+    rules = [rule.as_validation() for rule in model.RULES]
+    return schema | ({VALIDATIONS: rules} if rules else {})
+
+
+def _part(model: type[KubernetesObject], name: str) -> Schema:
+    annotation = model.model_fields[name].annotation
+    if not isinstance(annotation, type) or not issubclass(annotation, ApiModel):
+        raise SchemaError(f"{model.__name__}.{name} is not a model")
+    return structural_schema(annotation)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

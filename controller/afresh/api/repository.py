@@ -1,0 +1,73 @@
+"""Where the work happens: a git repository, the ref to start from and the branch to work on."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from afresh.api.meta import ApiModel, DnsName
+from afresh.api.rules import Matching, Rule
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_HOST = rf"(\[[0-9A-Fa-f:]+\]|{_NAME})"
+_PATH = r"[^/\s?#][^\s?#]*"
+
+RepositoryUrl = Annotated[
+    str,
+    Field(max_length=1024),
+    Matching(
+        r"^https?://[^/]*@|^ssh://[^/]*:[^/]*@",
+        "spec.repository.url holds credentials: remove what stands before the @ and name a Secret"
+        " with them in spec.repository.secretName",
+        refuse=True,
+    ),
+    Matching(
+        rf"^((https?|ssh)://([^/]*@)?{_HOST}(:[0-9]+)?/{_PATH}|{_NAME}@{_HOST}:/?{_PATH})$",
+        "spec.repository.url must be the address of a git repository: https://HOST/PATH,"
+        " ssh://USER@HOST/PATH or USER@HOST:PATH",
+    ),
+]
+"""The address of a git repository, without credentials."""
+
+GitRef = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    Matching(
+        r"[\x00-\x20\x7f~^:?*\[\\]|(^|/)[.]|[.]lock(/|$)|//|[.][.]|^[-/]|[/.]$|@[{]|^refs/|^@$|^HEAD$",
+        "must be the name of a git branch: no blanks, no '..', no '-' or '/' at the start, no"
+        " '.lock' at the end, and without 'refs/heads/'",
+        refuse=True,
+    ),
+]
+"""The short name of a branch."""
+
+
+def _branch_is_own(repository: "Repository") -> bool:
+    return repository.branch != repository.base_ref
+
+
+class Repository(ApiModel):
+    """Where the work happens. It cannot be changed."""
+
+    RULES = (
+        Rule(
+            cel="self == oldSelf",
+            message="spec.repository cannot be changed: make a new WorkPackage for another"
+            " repository or branch",
+        ),
+        Rule(
+            cel="!has(self.branch) || self.branch != self.baseRef",
+            message="branch must differ from baseRef: the work goes to a branch of its own",
+            field_path=".branch",
+            holds=_branch_is_own,
+        ),
+    )
+
+    url: RepositoryUrl
+    """The address: https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH."""
+    base_ref: GitRef = "main"
+    """The branch or tag that the work starts from."""
+    branch: GitRef | None = None
+    """The branch that the work goes to; absent: afresh/ and the name of the package."""
+    secret_name: DnsName | None = None
+    """The Secret with username and password, or ssh-privatekey and known_hosts, and optionally
+    ca.crt."""

@@ -1,0 +1,171 @@
+"""Validation that is declared once and enforced twice: by the API server as CEL, and by the models.
+
+Owns the three forms of a declaration: a `Rule` of a model, a `Matching` of a string, and the list
+types `MapBy` and `UniqueItems`. Knows no model.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
+
+VALIDATIONS = "x-kubernetes-validations"
+LIST_TYPE = "x-kubernetes-list-type"
+LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
+
+
+def camel_case(name: str) -> str:
+    """Return the YAML name of a field: `base_ref` becomes `baseRef`, `cost_usd` `costUSD`."""
+    return to_camel(name).replace("Usd", "USD")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A condition on one object: `cel` for the API server, `holds` for the models.
+
+    The message names the field and says the mend. `holds` is None for a rule about a change, which
+    only the API server sees. `field_path` is where the API server reports it, when not at the
+    object itself.
+    """
+
+    cel: str
+    message: str
+    holds: Callable[[Any], bool] | None = None
+    field_path: str | None = None
+
+    def as_validation(self) -> dict[str, str]:
+        """Return the rule as an entry of `x-kubernetes-validations`."""
+        entry = {"rule": self.cel, "message": self.message}
+        return entry | ({"fieldPath": self.field_path} if self.field_path else {})
+
+
+class Matching:
+    """A string in which `pattern` is found, or with `refuse` is not found.
+
+    The pattern keeps to what RE2 and Python share; `$` is the very end in both, `'` may not occur.
+    """
+
+    def __init__(self, pattern: str, message: str, *, refuse: bool = False) -> None:
+        self.rule = Rule(cel=f"{'!' if refuse else ''}self.matches(r'{pattern}')", message=message)
+        self._regex = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
+        self._refuse = refuse
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return _with_rule(handler(schema), self.rule)
+
+    def _checked(self, text: str) -> str:
+        if bool(self._regex.search(text)) is self._refuse:
+            raise ValueError(self.rule.message)
+        return text
+
+
+class AtMostBytes:
+    """A string of at most `limit` bytes of UTF-8; `maxLength` counts characters."""
+
+    def __init__(self, limit: int, message: str) -> None:
+        self.rule = Rule(cel=f"size(bytes(self)) <= {limit}", message=message)
+        self._limit = limit
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return _with_rule(handler(schema) | {"maxLength": self._limit}, self.rule)
+
+    def _checked(self, text: str) -> str:
+        if len(text.encode()) > self._limit:
+            raise ValueError(self.rule.message)
+        return text
+
+
+class Clipped:
+    """A text of the status, cut to `limit` characters, so that no status is ever too long to write.
+
+    `keep_end` keeps the end, which is what matters of a log.
+    """
+
+    def __init__(self, limit: int, *, keep_end: bool = False) -> None:
+        self._limit = limit
+        self._keep_end = keep_end
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._cut, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return handler(schema) | {"maxLength": self._limit}
+
+    def _cut(self, text: str) -> str:
+        if len(text) <= self._limit:
+            return text
+        return text[-self._limit :] if self._keep_end else text[: self._limit - 1] + "…"
+
+
+class MapBy:
+    """A list that is merged like a map: no two items agree in all of these attributes."""
+
+    def __init__(self, *keys: str) -> None:
+        self._keys = keys
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        keys = [camel_case(key) for key in self._keys]
+        return handler(schema) | {LIST_TYPE: "map", LIST_MAP_KEYS: keys}
+
+    def _checked(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        _refuse_duplicates(tuple(getattr(item, key) for key in self._keys) for item in items)
+        return items
+
+
+class UniqueItems:
+    """A list of strings that is merged like a set."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return handler(schema) | {LIST_TYPE: "set"}
+
+    def _checked(self, items: tuple[str, ...]) -> tuple[str, ...]:
+        _refuse_duplicates((item,) for item in items)
+        return items
+
+
+def _with_rule(schema: dict[str, Any], rule: Rule) -> dict[str, Any]:
+    return schema | {VALIDATIONS: [*schema.get(VALIDATIONS, []), rule.as_validation()]}
+
+
+def _refuse_duplicates(keys: Iterable[tuple[str, ...]]) -> None:
+    seen: set[tuple[str, ...]] = set()
+    for key in keys:
+        if key in seen:
+            raise ValueError(f"duplicate value: {', '.join(map(repr, key))}; remove one of the two")
+        seen.add(key)

@@ -1,0 +1,267 @@
+"""WorkPackage: what a team wants done in one repository, on one branch.
+
+Knows the shape of a package and of its record; what follows from them is decided elsewhere.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field
+
+from afresh.api.agent_class import Image, PidsLimit
+from afresh.api.conditions import Conditions, Message, Reason
+from afresh.api.meta import ApiModel, DnsName, KubernetesObject
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.repository import Repository
+from afresh.api.resources import Count, Money, ResourceRequirements, TokenUsage
+from afresh.api.rules import MapBy, Rule
+from afresh.api.subtask import Guidance, Setup, SubtaskEntry, TimeoutSeconds, Verify
+from afresh.contract.words import ContextMode, Marker
+
+MAX_SUBTASKS = 200
+MAX_PROMPTS_BYTES = 160 * 1024
+MAX_NAME_LENGTH = 40
+
+
+class Context(ApiModel):
+    """How much work one agent context is given."""
+
+    mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
+    """One subtask, consecutive subtasks of one epic, or all that are ready."""
+    reset_interval: int = Field(default=8, ge=0, le=200)
+    """With FreshPerEpic, at most this many subtasks in one context; 0: no limit."""
+
+
+class Episode(ApiModel):
+    """Limits of the agent's program, per subtask."""
+
+    timeout_seconds: TimeoutSeconds = 600
+    """How long it may run."""
+    max_turns: int = Field(default=20, ge=1, le=10_000)
+    """How often the model may answer."""
+    startup_timeout_seconds: TimeoutSeconds = 900
+    """How long scheduling and pulling images may take."""
+
+
+class Budget(ApiModel):
+    """What the whole package may use of models."""
+
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000_000_000)
+    """Tokens sent and received."""
+    max_cost_usd: Money | None = None
+    """US dollars; needs pricing in the class for every model that is used."""
+
+
+def _dependencies_exist(spec: "WorkPackageSpec") -> bool:
+    ids = {entry.id for entry in spec.subtasks}
+    return all(ids.issuperset(entry.depends_on) for entry in spec.subtasks)
+
+
+def _verify_given(spec: "WorkPackageSpec") -> bool:
+    return spec.verify is not None or all(entry.verify for entry in spec.subtasks)
+
+
+def _episodes_suffice(spec: "WorkPackageSpec") -> bool:
+    return spec.max_episodes >= len(spec.subtasks)
+
+
+def _prompts_fit(spec: "WorkPackageSpec") -> bool:
+    return sum(len(entry.prompt.encode()) for entry in spec.subtasks) <= MAX_PROMPTS_BYTES
+
+
+class WorkPackageSpec(ApiModel):
+    """What is to be done, by whom, and within which limits."""
+
+    RULES = (
+        Rule(
+            # The list of one makes the ids once: looking them up anew for each dependency goes over
+            # the server's budget at run time with 200 subtasks and 16 dependencies of each.
+            cel="[self.subtasks.map(s, s.id)].all(ids, self.subtasks.all(s,"
+            " !has(s.dependsOn) || s.dependsOn.all(d, d in ids)))",
+            message="dependsOn names a subtask that does not exist: correct the id, or add it to"
+            " spec.subtasks",
+            field_path=".subtasks",
+            holds=_dependencies_exist,
+        ),
+        Rule(
+            cel="has(self.verify) || self.subtasks.all(s, has(s.verify))",
+            message="spec.verify is missing: set spec.verify.command, or verify.command on every"
+            ' subtask; ["true"] opts out',
+            field_path=".verify",
+            holds=_verify_given,
+        ),
+        Rule(
+            cel="self.maxEpisodes >= size(self.subtasks)",
+            message="spec.maxEpisodes is below the number of subtasks: set spec.maxEpisodes (50 by"
+            " default) to at least that number",
+            field_path=".maxEpisodes",
+            holds=_episodes_suffice,
+        ),
+        Rule(
+            cel=f"self.subtasks.map(s, size(bytes(s.prompt))).sum() <= {MAX_PROMPTS_BYTES}",
+            message="the prompts of spec.subtasks are over 160 KiB together: shorten them, or make"
+            " two packages",
+            field_path=".subtasks",
+            holds=_prompts_fit,
+        ),
+    )
+
+    goal: str = Field(default="", max_length=2000)
+    """What the whole is for, in a sentence; absent: the name of the package."""
+    agent_class_name: Annotated[DnsName, Field(max_length=63)]
+    """The AgentClass that does the work."""
+    image: Image | None = None
+    """The image with the repository's toolchain and the agent program; absent: the class's."""
+    repository: Repository
+    """Where the work happens. It cannot be changed."""
+    context: Context = Context()
+    """How much work one agent context is given."""
+    guidance: Guidance = ()
+    """Directives for every subtask, in the present tense."""
+    setup: Setup | None = None
+    """Prepares a checkout, before the agent and before verify."""
+    verify: Verify | None = None
+    """The acceptance command for subtasks that have none of their own."""
+    resources: ResourceRequirements | None = None
+    """What the agent's container gets; absent: what the class says."""
+    pids_limit: PidsLimit | None = None
+    """How many processes the agent may have; absent: what the class says."""
+    episode: Episode = Episode()
+    """Limits of the agent's program, per subtask."""
+    max_episodes: int = Field(default=50, ge=1, le=10_000)
+    """How many episodes there may be in all; at least one per subtask."""
+    max_consecutive_failures: int = Field(default=3, ge=1, le=100)
+    """After so many failures in a row a subtask is skipped."""
+    budget: Budget | None = None
+    """What the whole package may use of models; absent: no limit."""
+    parallelism: int = Field(default=1, ge=1, le=50)
+    """How many episodes may run at a time."""
+    suspend: bool = False
+    """Start nothing new, and stop what runs."""
+    queue_name: Annotated[DnsName, Field(max_length=63)] | None = None
+    """The Kueue LocalQueue that admits the episodes; absent: none."""
+    subtasks: Annotated[tuple[SubtaskEntry, ...], MapBy("id")] = Field(
+        min_length=1, max_length=MAX_SUBTASKS
+    )
+    """The pieces of the work; among those that are ready, the first in the list starts first."""
+
+
+class Usage(TokenUsage):
+    """What the package has used so far."""
+
+    episodes: Count = 0
+    """Episodes that count against spec.maxEpisodes."""
+    transient_retries: Count = 0
+    """Episodes that do not, because the cause was temporary."""
+
+
+class SubtaskRecord(ApiModel):
+    """What is known of one subtask: what decisions rest on."""
+
+    id: str = Field(max_length=20)
+    """The subtask."""
+    phase: SubtaskPhase = SubtaskPhase.PENDING
+    """Where it stands."""
+    marker: Marker = Marker.PENDING
+    """The same, as the plan shows it."""
+    observed_revision: Count = 0
+    """The revision that this record is about."""
+    attempts: Count = 0
+    """How many episodes there were; the last one's number."""
+    consecutive_failures: Count = 0
+    """How many of the last ones failed in a row."""
+    transient_retries: Count = 0
+    """How many of the last ones ended for a temporary cause in a row."""
+    commit: str = Field(default="", max_length=64)
+    """The commit that did it."""
+    reason: Reason = ""
+    """Why, as one CamelCase word."""
+    message: Message = ""
+    """Why, as a sentence, with what to do about it."""
+    not_before: AwareDatetime | None = None
+    """No episode starts before this time."""
+    cost_usd: Money | None = None
+    """US dollars so far; absent without a price."""
+
+
+class Review(ApiModel):
+    """A subtask that waits for a person."""
+
+    id: str = Field(max_length=20)
+    """The subtask."""
+    reason: Reason = ""
+    """Why, as one CamelCase word."""
+    message: Message = ""
+    """Why, as a sentence, with what to do about it."""
+
+
+class WorkPackageStatus(ApiModel):
+    """What the operator observed, and the record that its decisions rest on."""
+
+    observed_generation: int | None = None
+    """The generation of the spec that this was concluded from."""
+    phase: PackagePhase | None = None
+    """Where the package stands."""
+    conditions: Conditions = ()
+    """Ready (True when all is done), Progressing and Stalled."""
+    reason: Reason = ""
+    """The reason of the condition Ready."""
+    progress: str = Field(default="", max_length=16)
+    """Subtasks done, of all, such as 2/5."""
+    current: str = Field(default="", max_length=1100)
+    """The subtasks that run now."""
+    cost: str = Field(default="", max_length=24)
+    """What the episodes cost, such as $0.42; empty without a price."""
+    branch: str = Field(default="", max_length=200)
+    """The branch that the work goes to."""
+    head_commit: str = Field(default="", max_length=64)
+    """The last commit that was pushed to it."""
+    plan_digest: str = Field(default="", max_length=80)
+    """The digest of the plan that was last pushed."""
+    usage: Usage = Usage()
+    """What the package has used so far."""
+    subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(
+        default=(), max_length=MAX_SUBTASKS
+    )
+    """What is known of each subtask."""
+    reviews: Annotated[tuple[Review, ...], MapBy("id")] = Field(default=(), max_length=MAX_SUBTASKS)
+    """The subtasks that wait for a person."""
+
+
+def _name_fits(package: "WorkPackage") -> bool:
+    name = package.metadata.name
+    return len(name) <= MAX_NAME_LENGTH and "." not in name
+
+
+class WorkPackage(KubernetesObject):
+    """What a team wants done in one repository, on one branch, by agents that start afresh."""
+
+    RULES = (
+        Rule(
+            cel=f"size(self.metadata.name) <= {MAX_NAME_LENGTH}"
+            " && !self.metadata.name.contains('.')",
+            message="metadata.name must have at most 40 characters and no '.': it becomes part of"
+            " the names of Jobs and of the branch",
+            holds=_name_fits,
+        ),
+    )
+
+    kind: Literal["WorkPackage"] = "WorkPackage"
+    spec: WorkPackageSpec
+    """What is to be done, by whom, and within which limits."""
+    status: WorkPackageStatus = WorkPackageStatus()
+    """What the operator observed."""
+
+    @property
+    def branch(self) -> str:
+        """The branch that the work goes to."""
+        return self.spec.repository.branch or f"afresh/{self.metadata.name}"
+
+    def verify_of(self, entry: SubtaskEntry) -> Verify:
+        """Return the acceptance command of `entry`: its own, else the package's.
+
+        Raises ValueError where neither is given, which no valid package allows.
+        """
+        verify = entry.verify or self.spec.verify
+        if verify is None:
+            raise ValueError(f"subtask {entry.id} has no verify command")
+        return verify

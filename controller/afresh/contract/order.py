@@ -1,0 +1,110 @@
+"""The Order: what one episode is told. JSON in a pod annotation, read by the runner alone.
+
+It holds no secret: credentials are mounted files (see `contract.pod_layout`).
+"""
+
+from dataclasses import dataclass, field
+
+from afresh.contract.words import AdapterName, Checkout, ContextMode, CredentialsMode, Marker
+
+ORDER_VERSION = 1
+ORDER_MAX_BYTES = 200 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """Where the work happens. Secret names are for messages only."""
+
+    url: str
+    base_ref: str
+    branch: str
+    secret_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A command that the episode runs in a container, with its limit in seconds."""
+
+    command: tuple[str, ...]
+    timeout_seconds: int = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """The acceptance command that decides done."""
+
+    command: tuple[str, ...]
+    timeout_seconds: int = 300
+    checkout: Checkout = Checkout.CLEAN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One subtask as the episode needs it. `files` are globs; empty means any file."""
+
+    id: str
+    title: str
+    prompt: str
+    verify: Verify
+    revision: int = 0
+    files: tuple[str, ...] = ()
+    max_new_files: int = 10
+    guidance: tuple[str, ...] = ()
+    marker_on_failure: Marker = Marker.PENDING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLine:
+    """One line of the plan as the status has it when the Order is written."""
+
+    id: str
+    title: str
+    marker: Marker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens, as decimal strings, for models that match the glob."""
+
+    model: str
+    context_window_tokens: int | None = None
+    input_usd_per_million: str = "0"
+    output_usd_per_million: str = "0"
+    cache_read_usd_per_million: str = "0"
+    cache_write_usd_per_million: str = "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Which program does the work, and how it reaches its model."""
+
+    adapter: AdapterName
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    endpoint: str | None = None
+    credentials_mode: CredentialsMode | None = None
+    secret_name: str | None = None
+    timeout_seconds: int = 600
+    max_turns: int = 20
+    pricing: tuple[Price, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What one episode does: these subtasks, in this order, with this agent.
+
+    `episode` is the Job's name and `package` is `namespace/name`; neither is shown to the agent.
+    """
+
+    episode: str
+    package: str
+    goal: str
+    repository: Repository
+    agent: Agent
+    tasks: tuple[Task, ...]
+    plan: tuple[PlanLine, ...]
+    mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
+    guidance: tuple[str, ...] = ()
+    setup: Step | None = None
+    report_url: str | None = None
+    version: int = field(default=ORDER_VERSION)

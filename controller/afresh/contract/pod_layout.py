@@ -1,0 +1,41 @@
+"""Names and paths inside the episode's pod: what the pod's builder and the runner must agree on."""
+
+RUNNER = "runner"
+AGENT = "agent"
+VERIFY = "verify"
+
+# The runner's own; never mounted anywhere else.
+GIT_DIR = "/afresh/git"
+PODINFO_DIR = "/afresh/podinfo"
+ORDER_FILE = f"{PODINFO_DIR}/order"
+GIT_SECRET_DIR = "/afresh/secrets/git"
+MODEL_SECRET_DIR = "/afresh/secrets/model"
+CA_DIR = "/afresh/ca"
+TOKEN_DIR = "/afresh/token"
+TOKEN_NAME = "token"
+TOKEN_FILE = f"{TOKEN_DIR}/{TOKEN_NAME}"
+TOKEN_AUDIENCE = "afresh"
+
+# Shared by the runner and the agent.
+WORKTREE = "/workspace"
+AGENT_HOME = "/home/agent"
+
+# The runner's view of the two control volumes; agent and verify see theirs read-only at CONTROL.
+AGENT_CONTROL = "/afresh/control/agent"
+VERIFY_CONTROL = "/afresh/control/verify"
+CONTROL = "/afresh/control"
+
+# The runner's view of the clean checkout; the verify container sees it at WORKTREE.
+CHECKOUT = "/afresh/checkout"
+
+GATEWAY_PORT = 8787
+
+# Labels and annotations on everything that the operator makes.
+LABEL_PACKAGE = "afresh.dev/package"
+LABEL_SUBTASK = "afresh.dev/subtask"
+LABEL_ATTEMPT = "afresh.dev/attempt"
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGED_BY = "afresh"
+ANNOTATION_ORDER = "afresh.dev/order"
+ANNOTATION_REVISION = "afresh.dev/revision"
+ANNOTATION_PASSWD = "afresh.dev/passwd"

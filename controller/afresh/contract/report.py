@@ -1,0 +1,139 @@
+"""The Report: what one episode answers, as the runner's termination message and as a hint.
+
+At most REPORT_MAX_BYTES of JSON. Fields that decide come before texts; `fit` cuts texts first and
+never in the middle of JSON.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from afresh.contract import codec
+from afresh.contract.words import Outcome
+
+REPORT_VERSION = 1
+REPORT_MAX_BYTES = 3072
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What the model's answers counted. `cost_usd` is a decimal string, absent without a price."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyResult:
+    """How the acceptance command ended; exit code 124 stands for its time limit."""
+
+    exit_code: int
+    duration_seconds: float
+    tail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How the episode ended for one subtask."""
+
+    id: str
+    outcome: Outcome
+    revision: int = 0
+    commit: str | None = None
+    message: str = ""
+    exit_code: int | None = None
+    verify: VerifyResult | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The episode's answer.
+
+    `final` is false while the episode goes on: what stands in the termination message after a kill
+    is then how far it came. `phases` are seconds since the epoch, by name (see PHASES).
+    `not_before` is the provider's reset time in seconds since the epoch.
+    """
+
+    episode: str
+    stage: str
+    final: bool = False
+    results: tuple[Result, ...] = ()
+    head: str | None = None
+    plan_digest: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    not_before: float | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    log_tail: str = ""
+    version: int = REPORT_VERSION
+
+
+# In the order in which an episode with one subtask reaches them.
+PHASES = (
+    "runnerStarted",
+    "prepared",
+    "agentStarted",
+    "agentEnded",
+    "committed",
+    "verified",
+    "pushed",
+    "reported",
+)
+
+
+def fit(report: Report, limit: int = REPORT_MAX_BYTES) -> str:
+    """Return the report as JSON of at most `limit` bytes, cutting texts by priority.
+
+    What decides (ids, outcomes, commits) is never cut. Raises ContractError if even that is too
+    large, which a batch of 25 subtasks is not.
+    """
+    for cut in _cuts(report):
+        text = codec.dumps(cut)
+        if len(text.encode()) <= limit:
+            return text
+    raise codec.ContractError(f"the report of {report.episode} does not fit into {limit} bytes")
+
+
+def parse(text: str) -> Report:
+    """Parse a termination message or a hint. Raises ContractError."""
+    return codec.loads(Report, text)
+
+
+def _cuts(report: Report) -> Iterator[Report]:
+    yield report
+    for size in (1024, 512, 256, 0):
+        yield _shorten(report, log=size, tail=max(size, 256), message=400)
+    for size in (128, 64, 0):
+        yield _shorten(report, log=0, tail=size, message=max(size, 100))
+    bare = _shorten(report, log=0, tail=0, message=40)
+    yield replace(bare, results=tuple(replace(item, warnings=()) for item in bare.results))
+    yield replace(
+        bare,
+        phases={},
+        results=tuple(
+            Result(id=item.id, outcome=item.outcome, revision=item.revision, commit=item.commit)
+            for item in bare.results
+        ),
+    )
+
+
+def _shorten(report: Report, *, log: int, tail: int, message: int) -> Report:
+    return replace(
+        report,
+        log_tail=_end(report.log_tail, log),
+        results=tuple(
+            replace(
+                item,
+                message=item.message[:message],
+                verify=item.verify and replace(item.verify, tail=_end(item.verify.tail, tail)),
+            )
+            for item in report.results
+        ),
+    )
+
+
+def _end(text: str, size: int) -> str:
+    return text[-size:] if size else ""

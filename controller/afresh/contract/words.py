@@ -1,0 +1,71 @@
+"""The words that both sides of the pod's boundary use; values are what users read."""
+
+from enum import StrEnum
+
+
+class Marker(StrEnum):
+    """The state of a subtask as one line of the plan shows it (S4-2)."""
+
+    PENDING = "[ ]"
+    RUNNING = "[~]"
+    DONE = "[x]"
+    NEEDS_REVIEW = "[!]"
+    SKIPPED = "[S]"
+
+
+class ContextMode(StrEnum):
+    """How much work one agent context is given (S0-2, S3-2)."""
+
+    FRESH_PER_SUBTASK = "FreshPerSubtask"
+    FRESH_PER_EPIC = "FreshPerEpic"
+    PERSISTENT = "Persistent"
+
+
+class AdapterName(StrEnum):
+    """The agent programs that Afresh can drive."""
+
+    CLAUDE = "Claude"
+    CODEX = "Codex"
+    GEMINI = "Gemini"
+    OPENCODE = "OpenCode"
+    AIDER = "Aider"
+    COMMAND = "Command"
+
+
+class CredentialsMode(StrEnum):
+    """Who holds the model's key: the runner's gateway, or the agent itself."""
+
+    GATEWAY = "Gateway"
+    ENVIRONMENT = "Environment"
+
+
+class Checkout(StrEnum):
+    """What the acceptance command is run on."""
+
+    CLEAN = "Clean"
+    WORKTREE = "Worktree"
+
+
+class Outcome(StrEnum):
+    """How an episode ended for one subtask. `core.outcome` says what follows from each."""
+
+    SUCCESS = "Success"
+    NO_CHANGES = "NoChanges"
+    BLOCKED = "Blocked"
+    OUT_OF_SCOPE = "OutOfScope"
+    VERIFY_FAILED = "VerifyFailed"
+    AGENT_ERROR = "AgentError"
+    NO_RESULT = "NoResult"
+    TURN_LIMIT = "TurnLimit"
+    TIMEOUT = "Timeout"
+    CONTEXT_EXHAUSTED = "ContextExhausted"
+    OUT_OF_MEMORY = "OutOfMemory"
+    PROCESS_LIMIT = "ProcessLimit"
+    DISK_FULL = "DiskFull"
+    TRANSIENT = "Transient"
+    INFRASTRUCTURE = "Infrastructure"
+    AUTH = "Auth"
+    CONFIG = "Config"
+    BUDGET_EXCEEDED = "BudgetExceeded"
+    CONFLICT = "Conflict"
+    CANCELLED = "Cancelled"

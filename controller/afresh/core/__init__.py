@@ -1,0 +1,1 @@
+"""Decides. Pure: no I/O, clock, randomness or logger; everything it may know is `Observed`."""

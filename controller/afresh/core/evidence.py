@@ -1,0 +1,201 @@
+"""From what an episode's Job, pod and Report show to one verdict.
+
+Owns the order in which evidence is believed. Knows nothing of records and counters: what follows
+from an outcome is `core.outcome`.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from afresh.contract.pod_layout import AGENT, RUNNER
+from afresh.contract.report import Report, Result
+from afresh.contract.words import Outcome
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
+from afresh.core.outcome import EXPLAINED_BY_CONTAINER
+
+GRACE_PERIOD = timedelta(seconds=10)
+NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """The episode goes on. `problem` is a sentence when something keeps it from starting."""
+
+    queued: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The episode is over for its subtask. `result` is the runner's word where there is one."""
+
+    outcome: Outcome
+    message: str
+    result: Result | None = None
+    report: Report | None = None
+
+
+Verdict = Live | Ended
+
+# Waiting reasons that no amount of waiting mends.
+CONFIG_WAITING = frozenset(
+    {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
+)
+PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
+NO_SUCH_IMAGE = re.compile(
+    r"not found|manifest unknown|denied|unauthorized|authentication|no such image|does not exist",
+    re.IGNORECASE,
+)
+
+
+def verdict_of(episode: Episode, *, now: datetime) -> Verdict:
+    """Judge one episode. The first evidence that says something holds."""
+    for judge in (_reported, _queued, _disrupted, _evicted, _killed, _cannot_start, _too_late):
+        verdict = judge(episode)
+        if verdict:
+            return verdict
+    return _vanished(episode) or _lost(episode, now) or _going_on(episode)
+
+
+def _reported(episode: Episode) -> Verdict | None:
+    report = episode.report
+    if report is None or not report.final:
+        return None
+    result = next((item for item in report.results if item.id == episode.subtask), None)
+    if result is None:
+        return _infrastructure("The runner reported nothing about this subtask.", report)
+    if result.outcome not in EXPLAINED_BY_CONTAINER:
+        return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
+    agent = _container(episode, AGENT)
+    runner = _container(episode, RUNNER)
+    if agent and agent.reason == "OOMKilled":
+        return Ended(
+            outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, result=result, report=report
+        )
+    seen_to_the_end = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
+    if not seen_to_the_end:
+        return Live()
+    return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
+
+
+_OOM_MESSAGE = (
+    "The agent used more memory than its limit; raise spec.resources.limits.memory or "
+    "make the subtask smaller."
+)
+
+
+def _queued(episode: Episode) -> Verdict | None:
+    return Live(queued=True) if episode.suspended else None
+
+
+def _disrupted(episode: Episode) -> Verdict | None:
+    disruption = episode.pod.disruption if episode.pod else None
+    if disruption is None and episode.failure != "PodFailurePolicy":
+        return None
+    why = f" ({disruption})" if disruption else ""
+    return _infrastructure(f"The pod was taken away from its node{why}.", episode.report)
+
+
+def _evicted(episode: Episode) -> Verdict | None:
+    pod = episode.pod
+    if pod is None or pod.reason != "Evicted":
+        return None
+    message = f"The pod used more disk than its limit: {pod.message.strip()}"
+    return Ended(outcome=Outcome.DISK_FULL, message=message, report=episode.report)
+
+
+def _killed(episode: Episode) -> Verdict | None:
+    agent, runner = _container(episode, AGENT), _container(episode, RUNNER)
+    if not _ended(runner) or _past_deadline(episode):
+        return None
+    if agent and agent.reason == "OOMKilled":
+        return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
+    if agent and agent.reason == "StartError":
+        return _bad_start(agent)
+    return _infrastructure("The runner ended before it could report.", episode.report)
+
+
+def _cannot_start(episode: Episode) -> Verdict | None:
+    if episode.pod is None or episode.finished:
+        return None
+    for container in episode.pod.containers:
+        if container.reason == "StartError":
+            return _bad_start(container)
+        if container.state is not ContainerState.WAITING:
+            continue
+        if container.reason in CONFIG_WAITING:
+            return _bad_image(container)
+        if container.reason in PULL_WAITING:
+            missing = NO_SUCH_IMAGE.search(container.message)
+            return _bad_image(container) if missing else _infrastructure(_pull(container), None)
+    return None
+
+
+def _bad_start(container: ContainerFacts) -> Ended:
+    message = f"The container {container.name} cannot start: {container.message}"
+    return Ended(outcome=Outcome.CONFIG, message=message)
+
+
+def _bad_image(container: ContainerFacts) -> Ended:
+    message = f"{_pull(container)}; correct the image in the package or its AgentClass"
+    return Ended(outcome=Outcome.CONFIG, message=message)
+
+
+def _pull(container: ContainerFacts) -> str:
+    return f"The container {container.name} cannot start: {container.message or container.reason}"
+
+
+def _too_late(episode: Episode) -> Verdict | None:
+    if not _past_deadline(episode):
+        return None
+    agent = _container(episode, AGENT)
+    if agent and agent.started:
+        message = "The episode passed its deadline; raise spec.episode.timeoutSeconds."
+        return Ended(outcome=Outcome.TIMEOUT, message=message, report=episode.report)
+    why = (episode.pod and (episode.pod.unschedulable or _waiting(episode.pod))) or episode.refusal
+    message = f"The agent did not start before the deadline: {why or 'no pod was seen'}"
+    return _infrastructure(message, episode.report)
+
+
+def _past_deadline(episode: Episode) -> bool:
+    pod_reason = episode.pod.reason if episode.pod else ""
+    return "DeadlineExceeded" in (pod_reason, episode.failure)
+
+
+def _waiting(pod: PodFacts) -> str | None:
+    reasons = [c.message or c.reason for c in pod.containers if c.state is ContainerState.WAITING]
+    return next((reason for reason in reasons if reason), None)
+
+
+def _vanished(episode: Episode) -> Verdict | None:
+    if not episode.finished or episode.pod:
+        return None
+    return _infrastructure("The pod was deleted before it could report.", None)
+
+
+def _lost(episode: Episode, now: datetime) -> Verdict | None:
+    pod = episode.pod
+    if episode.finished:
+        return _infrastructure("The Job ended without a Report.", episode.report)
+    if pod and pod.deleting_since and now - pod.deleting_since > NODE_LOST_AFTER:
+        return _infrastructure("The node of the pod does not answer.", episode.report)
+    return None
+
+
+def _going_on(episode: Episode) -> Live:
+    if episode.pod is None:
+        return Live(problem=episode.refusal)
+    return Live(problem=episode.pod.unschedulable)
+
+
+def _infrastructure(message: str, report: Report | None) -> Ended:
+    return Ended(outcome=Outcome.INFRASTRUCTURE, message=message, report=report)
+
+
+def _container(episode: Episode, name: str) -> ContainerFacts | None:
+    return episode.pod.container(name) if episode.pod else None
+
+
+def _ended(container: ContainerFacts | None) -> bool:
+    return container is not None and container.state is ContainerState.TERMINATED

@@ -1,0 +1,50 @@
+"""Which subtasks may run now. Knows lists and dependencies, nothing of episodes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from afresh.api.phases import SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import SubtaskRecord
+from afresh.core.reasons import Reason
+
+
+def satisfied(record: SubtaskRecord) -> bool:
+    """Whether what depends on this subtask may run: it is done, or its user skipped it."""
+    if record.phase is SubtaskPhase.SKIPPED:
+        return record.reason == Reason.SKIPPED_BY_USER
+    return record.phase is SubtaskPhase.DONE
+
+
+def ready(
+    entries: Sequence[SubtaskEntry], records: Mapping[str, SubtaskRecord]
+) -> list[SubtaskEntry]:
+    """Return the pending subtasks whose dependencies are satisfied, in list order (S4-3)."""
+    return [
+        entry
+        for entry in entries
+        if records[entry.id].phase is SubtaskPhase.PENDING
+        and all(satisfied(records[name]) for name in entry.depends_on)
+    ]
+
+
+def cycle(entries: Iterable[SubtaskEntry]) -> list[str]:
+    """Return the ids of one dependency cycle, first id repeated at the end; empty if none."""
+    depends_on = {entry.id: list(entry.depends_on) for entry in entries}
+    settled: set[str] = set()
+    for start in depends_on:
+        path: list[str] = []
+        pending = [(start, 0)]
+        while pending:
+            node, index = pending.pop()
+            if index == 0:
+                if node in path:
+                    return [*path[path.index(node) :], node]
+                if node in settled or node not in depends_on:
+                    continue
+                path.append(node)
+            if index < len(depends_on[node]):
+                pending += [(node, index + 1), (depends_on[node][index], 0)]
+                continue
+            path.pop()
+            settled.add(node)
+    return []

@@ -1,0 +1,45 @@
+"""Deterministic names: owner and attempt always give the same name, so a name is a lock."""
+
+import hashlib
+import re
+
+MAX_NAME = 63
+FIRST_UID = 200_000
+LAST_UID = 2_000_000_000
+
+
+def subtask_name(package: str, subtask_id: str) -> str:
+    """Return the name of the child object of `package` for `subtask_id`.
+
+    Ids may differ only in case or punctuation, which names cannot show; a hash of the id keeps
+    such names apart.
+    """
+    slug = slug_of(subtask_id)
+    name = f"{package}-{slug}"
+    return name if slug == subtask_id else f"{name}-{short_hash(subtask_id, length=5)}"
+
+
+def job_name(package: str, subtask_id: str, attempt: int, uid: str) -> str:
+    """Return the name of the Job of one episode; it is at most 63 characters long."""
+    tail = f"-{attempt}-{short_hash(uid, subtask_id)}"
+    return f"{package}-{slug_of(subtask_id)}"[: MAX_NAME - len(tail)].rstrip("-.") + tail
+
+
+def user_id(uid: str, subtask_id: str) -> int:
+    """Return the UID that the pods of one subtask run as.
+
+    RLIMIT_NPROC counts per UID on a node, so no two subtasks may share one. It is the same for
+    every attempt, because the agent can see it.
+    """
+    span = LAST_UID - FIRST_UID
+    return FIRST_UID + int(hashlib.sha256(f"{uid}/{subtask_id}".encode()).hexdigest(), 16) % span
+
+
+def slug_of(text: str) -> str:
+    """Return `text` in the letters that object names allow."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def short_hash(*parts: str, length: int = 8) -> str:
+    """Return a short hexadecimal hash of `parts`."""
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:length]

@@ -1,0 +1,94 @@
+"""What was seen of one package at one instant: the only input of every decision.
+
+Owns the frozen values. Knows nothing of how they were read.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.subtask import SubtaskObject
+from afresh.api.work_package import WorkPackage
+from afresh.contract.report import Report
+
+
+class ContainerState(StrEnum):
+    """The kubelet's word for where a container is."""
+
+    WAITING = "Waiting"
+    RUNNING = "Running"
+    TERMINATED = "Terminated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerFacts:
+    """One container's status; `started` stays true once it ran."""
+
+    name: str
+    state: ContainerState
+    started: bool = False
+    reason: str = ""
+    message: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFacts:
+    """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget."""
+
+    name: str
+    uid: str
+    phase: str
+    reason: str = ""
+    message: str = ""
+    deleting_since: datetime | None = None
+    disruption: str | None = None
+    unschedulable: str | None = None
+    containers: tuple[ContainerFacts, ...] = ()
+
+    def container(self, name: str) -> ContainerFacts | None:
+        """Return the status of the container called `name`, if the kubelet has written one."""
+        return next((item for item in self.containers if item.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One Job and its pod. `failure` is the reason of the Job's Failed condition."""
+
+    name: str
+    uid: str
+    subtask: str
+    attempt: int
+    revision: int
+    created: datetime
+    suspended: bool = False
+    complete: bool = False
+    failure: str | None = None
+    deleting: bool = False
+    pod: PodFacts | None = None
+    report: Report | None = None
+    refusal: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the Job itself has ended."""
+        return self.complete or self.failure is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One package, its children, and everything else that a decision may rest on.
+
+    `rival` is the name (`namespace/name`) of the older package on the same repository and branch.
+    `obstacle` is the API server's refusal of what was asked of it a moment ago.
+    """
+
+    now: datetime
+    package: WorkPackage
+    agent_class: AgentClass | None = None
+    rival: str | None = None
+    obstacle: str | None = None
+    subtasks: tuple[SubtaskObject, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    report_url: str | None = None

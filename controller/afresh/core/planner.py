@@ -1,0 +1,134 @@
+"""`decide`: from one `Observed` to one `Decision`. The only entry to the core."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.subtask import SubtaskEntry, SubtaskObjectSpec
+from afresh.api.work_package import SubtaskRecord
+from afresh.contract.pod_layout import RUNNER
+from afresh.contract.words import Outcome
+from afresh.core.actions import (
+    Action,
+    Answer,
+    CreateSubtask,
+    Decision,
+    DeleteJob,
+    DeleteSubtask,
+    Note,
+    UpdateSubtask,
+)
+from afresh.core.names import subtask_name
+from afresh.core.observed import ContainerState, Observed, PodFacts
+from afresh.core.rules import RULES
+from afresh.core.settle import IN_EPISODE, Standing, stand
+
+# While an episode has not started, its events are looked at; later the watch tells everything,
+# but for a node that is lost.
+LOOK_AT_START = timedelta(seconds=5)
+LOOK_AT_RUN = timedelta(seconds=60)
+
+
+def decide(seen: Observed) -> Decision:
+    """Return what follows from `seen`. The same input always gives the same answer."""
+    standing = stand(seen)
+    answer = next(filter(None, (rule(seen, standing) for rule in RULES)))
+    records = answer.records or standing.records
+    return Decision(
+        phase=answer.phase,
+        reason=answer.reason,
+        message=answer.message,
+        actions=(*answer.actions, *_children(seen), *_leftovers(seen, standing)),
+        records=records,
+        usage=standing.usage,
+        settlements=standing.settlements,
+        notes=tuple(_notes(seen, standing, answer, records)),
+        recheck_after=_recheck(standing, answer),
+    )
+
+
+def _children(seen: Observed) -> Iterator[Action]:
+    """One child object per entry, equal to it; none besides."""
+    if seen.package.metadata.deletion_timestamp:
+        return
+    package = seen.package.metadata.name
+    existing = {child.metadata.name: child for child in seen.subtasks}
+    wanted = {subtask_name(package, entry.id): entry for entry in seen.package.spec.subtasks}
+    for name, entry in wanted.items():
+        if name not in existing:
+            yield CreateSubtask(entry=entry)
+        elif existing[name].spec != child_spec(entry, package):
+            yield UpdateSubtask(name=name, entry=entry)
+    for name, child in existing.items():
+        if name not in wanted and child.metadata.deletion_timestamp is None:
+            yield DeleteSubtask(name=name, uid=child.metadata.uid)
+
+
+def child_spec(entry: SubtaskEntry, package: str) -> SubtaskObjectSpec:
+    """Return the spec of the child object of `entry`."""
+    return SubtaskObjectSpec.model_validate({**dict(entry), "work_package_name": package})
+
+
+def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
+    """Jobs whose subtask is gone from the package, or whose end was recorded before they ended."""
+    records = standing.by_id()
+    just_settled = {(item.episode.subtask, item.episode.attempt) for item in standing.settlements}
+    for episode in seen.episodes:
+        record = records.get(episode.subtask)
+        recorded = record is not None and (
+            episode.attempt < record.attempts
+            or (episode.attempt == record.attempts and record.phase not in IN_EPISODE)
+        )
+        unended = not episode.finished and not (episode.report and episode.report.final)
+        # A result is written to the status before its evidence may go.
+        if (episode.subtask, episode.attempt) in just_settled or episode.deleting:
+            continue
+        if record is None or (recorded and unended and not _runner_ended(episode.pod)):
+            yield DeleteJob(name=episode.name, uid=episode.uid)
+
+
+def _runner_ended(pod: PodFacts | None) -> bool:
+    runner = pod.container(RUNNER) if pod else None
+    return runner is not None and runner.state is ContainerState.TERMINATED
+
+
+def _recheck(standing: Standing, answer: Answer) -> timedelta | None:
+    looks = [answer.recheck_after] if answer.recheck_after is not None else []
+    for episode, live in standing.live:
+        starting = episode.pod is None or episode.pod.phase == "Pending" or live.problem
+        looks.append(LOOK_AT_START if starting and not live.queued else LOOK_AT_RUN)
+    if answer.records:
+        looks.append(LOOK_AT_START)
+    return min(looks, default=None)
+
+
+def _notes(
+    seen: Observed, standing: Standing, answer: Answer, records: tuple[SubtaskRecord, ...]
+) -> Iterator[Note]:
+    for settlement in standing.settlements:
+        ended, subtask = settlement.ended, settlement.episode.subtask
+        good = ended.outcome is Outcome.SUCCESS
+        message = ended.message or ("The acceptance command passed." if good else "")
+        yield Note(
+            type="Normal" if good else "Warning",
+            reason=str(ended.outcome),
+            message=message,
+            subtask=subtask,
+        )
+    old = {record.id: record.attempts for record in seen.package.status.subtasks}
+    for record in records:
+        if record.phase is SubtaskPhase.RUNNING and record.attempts > old.get(record.id, 0):
+            yield Note(
+                type="Normal",
+                reason="EpisodeStarted",
+                message="A fresh agent works on it.",
+                subtask=record.id,
+            )
+    before = seen.package.status
+    if (answer.phase, answer.reason) != (before.phase, before.reason):
+        good = answer.phase in (PackagePhase.RUNNING, PackagePhase.SUCCEEDED, PackagePhase.QUEUED)
+        yield Note(
+            type="Normal" if good or answer.phase is PackagePhase.SUSPENDED else "Warning",
+            reason=answer.reason,
+            message=answer.message,
+        )

@@ -1,0 +1,29 @@
+"""Every reason that a condition, a record or an Event can carry. Values are what users see."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a package or a subtask is where it is. Outcomes of episodes are reasons too."""
+
+    # of a package
+    INVALID_SPEC = "InvalidSpec"
+    AGENT_CLASS_NOT_FOUND = "AgentClassNotFound"
+    BRANCH_IN_USE = "BranchInUse"
+    IMAGE_NOT_ALLOWED = "ImageNotAllowed"
+    ORDER_TOO_LARGE = "OrderTooLarge"
+    START_REFUSED = "StartRefused"
+    BEING_DELETED = "BeingDeleted"
+    SUSPENDED = "Suspended"
+    EPISODE_RUNNING = "EpisodeRunning"
+    EPISODE_QUEUED = "EpisodeQueued"
+    EPISODE_NOT_STARTED = "EpisodeNotStarted"
+    BACKING_OFF = "BackingOff"
+    EPISODE_LIMIT = "EpisodeLimit"
+    SUCCEEDED = "Succeeded"
+    NEEDS_REVIEW = "NeedsReview"
+    # of a subtask
+    WAITING = "Waiting"
+    VERIFIED = "Verified"
+    TOO_MANY_FAILURES = "TooManyFailures"
+    SKIPPED_BY_USER = "SkippedByUser"

@@ -1,0 +1,326 @@
+"""The rules of the loop, one small function each, named as the fact that it finds.
+
+A rule answers with the package's phase and what to do, or None when its fact does not hold.
+The order of RULES is behaviour; a test pins it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import SubtaskRecord
+from afresh.contract import codec
+from afresh.contract.order import ORDER_MAX_BYTES
+from afresh.contract.words import Outcome
+from afresh.core import graph
+from afresh.core.actions import Answer, DeleteJob, StartEpisode
+from afresh.core.names import job_name
+from afresh.core.observed import Observed
+from afresh.core.orders import order_of
+from afresh.core.reasons import Reason
+from afresh.core.settle import STALLING, Standing, started
+
+REFUSED_AGAIN = timedelta(seconds=30)
+
+Rule = Callable[[Observed, Standing], Answer | None]
+
+
+def being_deleted(seen: Observed, standing: Standing) -> Answer | None:
+    """The user has deleted the package: stop what runs and start nothing."""
+    if seen.package.metadata.deletion_timestamp is None:
+        return None
+    return Answer(
+        phase=seen.package.status.phase or PackagePhase.PENDING,
+        reason=Reason.BEING_DELETED,
+        message="The package is being deleted.",
+        actions=tuple(
+            DeleteJob(name=episode.name, uid=episode.uid)
+            for episode, _ in standing.live
+            if not episode.deleting
+        ),
+    )
+
+
+def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
+    """The package asks for something that cannot be; only an edit helps."""
+    path = graph.cycle(seen.package.spec.subtasks)
+    if not path:
+        return None
+    return _stalled(
+        Reason.INVALID_SPEC,
+        f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
+        "dependsOn.",
+    )
+
+
+def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
+    """Another package works on the same branch (S1-11)."""
+    if seen.rival is None:
+        return None
+    return _stalled(
+        Reason.BRANCH_IN_USE,
+        f"The branch {seen.package.branch} of this repository is worked on by the package "
+        f"{seen.rival}; choose another spec.repository.branch or delete that package.",
+    )
+
+
+def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
+    """The package names a class that does not exist."""
+    if seen.agent_class:
+        return None
+    return _stalled(
+        Reason.AGENT_CLASS_NOT_FOUND,
+        f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
+        "spec.agentClassName.",
+    )
+
+
+def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
+    """The package brings an image that its class does not allow."""
+    image = seen.package.spec.image
+    if image is None or seen.agent_class is None:
+        return None
+    allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
+    if any(fnmatchcase(image, pattern) for pattern in allowed):
+        return None
+    return _stalled(
+        Reason.IMAGE_NOT_ALLOWED,
+        f"The image {image} is not allowed by the AgentClass "
+        f"{seen.package.spec.agent_class_name}; use its image or have it added to "
+        "spec.allowedImages there.",
+    )
+
+
+def episode_running(seen: Observed, standing: Standing) -> Answer | None:
+    """An episode is live, and no further one may run beside it."""
+    if len(standing.live) < max(1, seen.package.spec.parallelism):
+        return None
+    return _running(standing)
+
+
+def stalled(seen: Observed, standing: Standing) -> Answer | None:
+    """A key or a setting is wrong: nothing starts until it is mended, but for a slow probe."""
+    waiting = [record for record in standing.records if record.reason in STALLING]
+    due = [r.not_before for r in waiting if r.not_before and r.not_before > seen.now]
+    if not due or any(r.phase in (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED) for r in waiting):
+        return None
+    first = waiting[0]
+    return Answer(
+        phase=PackagePhase.STALLED,
+        reason=first.reason,
+        message=first.message,
+        recheck_after=_until(min(due), seen.now),
+    )
+
+
+def suspended(seen: Observed, standing: Standing) -> Answer | None:
+    """The user has asked for a pause; what runs may end."""
+    if not seen.package.spec.suspend:
+        return None
+    if standing.live:
+        return _running(standing)
+    return Answer(
+        phase=PackagePhase.SUSPENDED,
+        reason=Reason.SUSPENDED,
+        message="Nothing starts while spec.suspend is true.",
+    )
+
+
+def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
+    """An agent has touched what it may not: the package halts until a person has looked (S4-11)."""
+    halted = [
+        record.id
+        for record in standing.records
+        if record.phase is SubtaskPhase.NEEDS_REVIEW and record.reason == Outcome.OUT_OF_SCOPE
+    ]
+    if not halted or standing.live:
+        return None
+    return Answer(
+        phase=PackagePhase.NEEDS_REVIEW,
+        reason=Reason.NEEDS_REVIEW,
+        message=f"{', '.join(halted)} went out of its scope; review it and raise its revision, "
+        "or skip it.",
+    )
+
+
+def episodes_spent(seen: Observed, standing: Standing) -> Answer | None:
+    """Every episode that the package may have has been run, and there is more to do."""
+    limit = seen.package.spec.max_episodes
+    if standing.usage.episodes < limit or standing.live:
+        return None
+    if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
+        return None
+    return Answer(
+        phase=PackagePhase.FAILED,
+        reason=Reason.EPISODE_LIMIT,
+        message=f"spec.maxEpisodes is {limit} and as many episodes have run; raise it to go on.",
+    )
+
+
+def start_refused(seen: Observed, standing: Standing) -> Answer | None:
+    """The API server did not let an object be created."""
+    if seen.obstacle is None:
+        return None
+    return Answer(
+        phase=PackagePhase.STALLED,
+        reason=Reason.START_REFUSED,
+        message=f"The cluster refused what the next episode needs: {seen.obstacle}",
+        recheck_after=REFUSED_AGAIN,
+    )
+
+
+def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
+    """A subtask may run now: start a fresh agent for the first in list order."""
+    free = max(1, seen.package.spec.parallelism) - len(standing.live)
+    due = [
+        entry
+        for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
+        if _is_due(standing.record(entry.id), seen.now)
+    ][:free]
+    if not due:
+        return None
+    starts = [_start(seen, standing, entry) for entry in due]
+    large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
+    if large:
+        return _stalled(
+            Reason.ORDER_TOO_LARGE,
+            f"What {large.subtask} is told is over 200 KiB; shorten its prompt, its guidance or "
+            "the goal.",
+        )
+    begun = {action.subtask: action.attempt for action in starts}
+    records = tuple(
+        started(record, begun[record.id]) if record.id in begun else record
+        for record in standing.records
+    )
+    probed = next((record for record in records if record.reason in STALLING), None)
+    if probed:
+        return Answer(
+            phase=PackagePhase.STALLED,
+            reason=probed.reason,
+            message=probed.message,
+            actions=tuple(starts),
+            records=records,
+        )
+    return Answer(
+        phase=PackagePhase.RUNNING,
+        reason=Reason.EPISODE_RUNNING,
+        message=_names([*(episode.subtask for episode, _ in standing.live), *begun]),
+        actions=tuple(starts),
+        records=records,
+    )
+
+
+def backing_off(seen: Observed, standing: Standing) -> Answer | None:
+    """Something outside failed; the next episode waits."""
+    if standing.live:
+        return _running(standing)
+    waiting = [
+        standing.record(entry.id)
+        for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
+    ]
+    if not waiting:
+        return None
+    first = min(waiting, key=lambda record: record.not_before or seen.now)
+    return Answer(
+        phase=PackagePhase.PENDING,
+        reason=Reason.BACKING_OFF,
+        message=f"{first.id} waits before it starts: {first.message}",
+        recheck_after=_until(first.not_before or seen.now, seen.now),
+    )
+
+
+def all_done(seen: Observed, standing: Standing) -> Answer | None:
+    """Every subtask is done, or its user skipped it."""
+    if not all(graph.satisfied(record) for record in standing.records):
+        return None
+    return Answer(
+        phase=PackagePhase.SUCCEEDED,
+        reason=Reason.SUCCEEDED,
+        message="Every subtask is done.",
+    )
+
+
+def needs_review(seen: Observed, standing: Standing) -> Answer | None:
+    """Nothing can run any more, and a person has to look."""
+    settled = (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
+    ids = [
+        record.id
+        for record in standing.records
+        if record.phase in settled and not graph.satisfied(record)
+    ]
+    return Answer(
+        phase=PackagePhase.NEEDS_REVIEW,
+        reason=Reason.NEEDS_REVIEW,
+        message=f"{', '.join(ids)} needs a person: add guidance, change it, or skip it, and raise "
+        "its revision.",
+    )
+
+
+# First answer wins. The order is behaviour: a test pins it.
+RULES: tuple[Rule, ...] = (
+    being_deleted,
+    spec_invalid,
+    branch_in_use,
+    class_not_found,
+    image_not_allowed,
+    episode_running,
+    stalled,
+    suspended,
+    out_of_scope,
+    episodes_spent,
+    start_refused,
+    subtask_ready,
+    backing_off,
+    all_done,
+    needs_review,
+)
+
+
+def _stalled(reason: Reason, message: str) -> Answer:
+    return Answer(phase=PackagePhase.STALLED, reason=reason, message=message)
+
+
+def _running(standing: Standing) -> Answer:
+    problem = next((live.problem for _, live in standing.live if live.problem), None)
+    queued = all(live.queued for _, live in standing.live)
+    probed = next((r for r in standing.records if r.reason in STALLING), None)
+    names = _names([episode.subtask for episode, _ in standing.live])
+    if probed:
+        return Answer(phase=PackagePhase.STALLED, reason=probed.reason, message=probed.message)
+    if queued:
+        message = "The Job waits for its queue."
+        return Answer(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=message)
+    if problem:
+        return Answer(
+            phase=PackagePhase.PENDING, reason=Reason.EPISODE_NOT_STARTED, message=problem
+        )
+    return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=names)
+
+
+def _names(subtasks: list[str]) -> str:
+    verb = "is" if len(subtasks) == 1 else "are"
+    return f"{', '.join(subtasks)} {verb} running."
+
+
+def _start(seen: Observed, standing: Standing, entry: SubtaskEntry) -> StartEpisode:
+    record = standing.record(entry.id)
+    taken = [item.attempt for item in seen.episodes if item.subtask == entry.id]
+    attempt = max([record.attempts, *taken]) + 1
+    metadata = seen.package.metadata
+    name = job_name(metadata.name, entry.id, attempt, metadata.uid)
+    return StartEpisode(
+        subtask=entry.id,
+        attempt=attempt,
+        revision=entry.revision,
+        order=order_of(seen, standing, entry, episode=name),
+    )
+
+
+def _is_due(record: SubtaskRecord, now: datetime) -> bool:
+    return record.not_before is None or record.not_before <= now
+
+
+def _until(then: datetime, now: datetime) -> timedelta:
+    return max(then - now, timedelta(0))

@@ -1,0 +1,241 @@
+"""From the last record and what is observed now to the record that decisions rest on.
+
+Folds ended episodes into records, adopts episodes that a crash left unrecorded, and applies the
+user's edits. Starts nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from afresh.api.phases import SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import SubtaskRecord, Usage
+from afresh.contract.words import Marker, Outcome
+from afresh.core.actions import Settlement
+from afresh.core.evidence import Ended, Live, verdict_of
+from afresh.core.observed import Episode, Observed
+from afresh.core.outcome import TABLE, Next, backoff_after, probe_after
+from afresh.core.reasons import Reason
+
+MARKERS = {
+    SubtaskPhase.PENDING: Marker.PENDING,
+    SubtaskPhase.QUEUED: Marker.RUNNING,
+    SubtaskPhase.RUNNING: Marker.RUNNING,
+    SubtaskPhase.DONE: Marker.DONE,
+    SubtaskPhase.NEEDS_REVIEW: Marker.NEEDS_REVIEW,
+    SubtaskPhase.SKIPPED: Marker.SKIPPED,
+}
+IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
+SETTLED = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
+MESSAGE_LENGTH = 1000
+STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where every subtask stands, after everything observed has been taken in."""
+
+    records: tuple[SubtaskRecord, ...]
+    usage: Usage
+    settlements: tuple[Settlement, ...] = ()
+    live: tuple[tuple[Episode, Live], ...] = ()
+
+    def record(self, subtask: str) -> SubtaskRecord:
+        """Return the record of one subtask. Raises KeyError for an unknown id."""
+        return self.by_id()[subtask]
+
+    def by_id(self) -> dict[str, SubtaskRecord]:
+        """Return the records by subtask id."""
+        return {record.id: record for record in self.records}
+
+
+def stand(seen: Observed) -> Standing:
+    """Take in everything that `seen` tells."""
+    records: list[SubtaskRecord] = []
+    settlements: list[Settlement] = []
+    live: list[tuple[Episode, Live]] = []
+    old = {record.id: record for record in seen.package.status.subtasks}
+    for entry in seen.package.spec.subtasks:
+        record = old.get(entry.id) or new_record(entry)
+        episode = _current_episode(seen, record)
+        if episode and episode.attempt > record.attempts:
+            record = started(record, episode.attempt)  # created, but the record was lost
+        if record.phase in IN_EPISODE:
+            verdict = _verdict(episode, record, now=seen.now)
+            if isinstance(verdict, Live) and episode:
+                live.append((episode, verdict))
+                record = _in_phase(record, _live_phase(verdict))
+            elif isinstance(verdict, Ended):
+                record = after(record, verdict, now=seen.now, limit=_failure_limit(seen))
+                settlements.append(Settlement(episode=episode or _gone(record), ended=verdict))
+        records.append(_edited(record, entry, seen))
+    return Standing(
+        records=tuple(records),
+        usage=_usage(seen.package.status.usage, settlements),
+        settlements=tuple(settlements),
+        live=tuple(live),
+    )
+
+
+def new_record(entry: SubtaskEntry) -> SubtaskRecord:
+    """Return the record of a subtask that nothing has happened to."""
+    return SubtaskRecord(
+        id=entry.id,
+        phase=SubtaskPhase.PENDING,
+        marker=Marker.PENDING,
+        observed_revision=entry.revision,
+        reason=Reason.WAITING,
+    )
+
+
+def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
+    """Return the record with episode `attempt` running; a probe keeps the reason it probes for."""
+    probe = record.reason in STALLING
+    return record.model_copy(
+        update={
+            "phase": SubtaskPhase.RUNNING,
+            "marker": Marker.RUNNING,
+            "attempts": attempt,
+            "reason": record.reason if probe else Reason.EPISODE_RUNNING,
+            "message": record.message if probe else "",
+            "not_before": None,
+        }
+    )
+
+
+def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> SubtaskRecord:
+    """Return the record once `ended` is taken in: phase, counters and the wait, by the table."""
+    row = TABLE[ended.outcome]
+    failures = record.consecutive_failures + (1 if row.counts else 0)
+    update: dict[str, object] = {
+        "consecutive_failures": failures,
+        "transient_retries": 0,
+        "reason": str(ended.outcome),
+        "message": ended.message[:MESSAGE_LENGTH],
+        "cost_usd": plus_cost(record.cost_usd, _cost(ended)),
+        "not_before": None,
+    }
+    phase = SubtaskPhase.PENDING
+    if row.next is Next.DONE:
+        phase = SubtaskPhase.DONE
+        commit = (ended.result.commit if ended.result else None) or ""
+        update |= {"consecutive_failures": 0, "reason": Reason.VERIFIED, "commit": commit}
+    elif row.next is Next.REVIEW:
+        phase = SubtaskPhase.NEEDS_REVIEW
+    elif row.counts and failures >= limit:
+        phase = SubtaskPhase.SKIPPED
+        update |= {"reason": Reason.TOO_MANY_FAILURES}
+    elif row.next in (Next.BACKOFF, Next.PROBE):
+        retries = record.transient_retries + 1
+        update |= {"transient_retries": retries, "not_before": _not_before(ended, retries, now)}
+    return _in_phase(record.model_copy(update=update), phase)
+
+
+def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
+    wait = (
+        probe_after(retries) if TABLE[ended.outcome].next is Next.PROBE else backoff_after(retries)
+    )
+    due = now + wait
+    reset = ended.report.not_before if ended.report else None
+    if ended.outcome is Outcome.TRANSIENT and reset:
+        due = max(due, datetime.fromtimestamp(reset, tz=now.tzinfo))
+    return due.replace(microsecond=0) + timedelta(seconds=1 if due.microsecond else 0)
+
+
+def _in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
+    return record.model_copy(update={"phase": phase, "marker": MARKERS[phase]})
+
+
+def _live_phase(verdict: Live) -> SubtaskPhase:
+    return SubtaskPhase.QUEUED if verdict.queued else SubtaskPhase.RUNNING
+
+
+def _current_episode(seen: Observed, record: SubtaskRecord) -> Episode | None:
+    mine = [item for item in seen.episodes if item.subtask == record.id]
+    newest = max(mine, key=lambda item: item.attempt, default=None)
+    return newest if newest and newest.attempt >= record.attempts else None
+
+
+def _verdict(episode: Episode | None, record: SubtaskRecord, *, now: datetime) -> Live | Ended:
+    if episode and episode.attempt == record.attempts:
+        return verdict_of(episode, now=now)
+    return Ended(outcome=Outcome.INFRASTRUCTURE, message="The Job was deleted before it ended.")
+
+
+def _gone(record: SubtaskRecord) -> Episode:
+    """Stand for an episode whose Job nobody has any more."""
+    return Episode(
+        name="",
+        uid="",
+        subtask=record.id,
+        attempt=record.attempts,
+        revision=record.observed_revision,
+        created=datetime.min,  # noqa: DTZ901  # never compared; an absent Job has no time
+    )
+
+
+def _failure_limit(seen: Observed) -> int:
+    return seen.package.spec.max_consecutive_failures
+
+
+def _edited(record: SubtaskRecord, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
+    if record.phase in IN_EPISODE:
+        return record
+    if entry.revision > record.observed_revision:
+        record = _begin_again(record, entry.revision)
+    if entry.skip and record.phase is not SubtaskPhase.DONE:
+        skipped = {"reason": Reason.SKIPPED_BY_USER, "message": "", "not_before": None}
+        return _in_phase(record.model_copy(update=skipped), SubtaskPhase.SKIPPED)
+    if record.reason == Reason.SKIPPED_BY_USER:
+        return _begin_again(record, record.observed_revision)
+    edited = seen.package.metadata.generation != seen.package.status.observed_generation
+    if edited and record.reason in STALLING:
+        return record.model_copy(update={"not_before": None})
+    return record
+
+
+def _begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
+    update = {
+        "observed_revision": revision,
+        "consecutive_failures": 0,
+        "transient_retries": 0,
+        "reason": Reason.WAITING,
+        "message": "",
+        "not_before": None,
+    }
+    return _in_phase(record.model_copy(update=update), SubtaskPhase.PENDING)
+
+
+def _usage(old: Usage, settlements: list[Settlement]) -> Usage:
+    for settlement in settlements:
+        old = _plus(old, settlement.ended)
+    return old
+
+
+def _plus(usage: Usage, ended: Ended) -> Usage:
+    counted = TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
+    runs = {
+        "episodes": usage.episodes + counted,
+        "transient_retries": usage.transient_retries + (not counted),
+    }
+    if ended.report is None:
+        return usage.model_copy(update=runs)
+    spent = ended.report.usage
+    tokens = {name: getattr(usage, name) + getattr(spent, name) for name in _TOKENS}
+    cost = plus_cost(usage.cost_usd, spent.cost_usd)
+    return usage.model_copy(update={**runs, **tokens, "cost_usd": cost})
+
+
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+def _cost(ended: Ended) -> str | None:
+    return ended.report.usage.cost_usd if ended.report else None
+
+
+def plus_cost(sofar: Decimal | None, cost: str | None) -> Decimal | None:
+    """Return the sum of two amounts of which either may be unknown."""
+    if cost is None:
+        return sofar
+    return (sofar or Decimal(0)) + Decimal(cost)

@@ -1,0 +1,201 @@
+"""The status of a package and of its subtasks, computed from (observed, decision) in one place."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from afresh.api.conditions import Condition
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.resources import TokenUsage
+from afresh.api.subtask import (
+    ATTEMPTS_KEPT,
+    TRANSITIONS_KEPT,
+    Attempt,
+    SubtaskObject,
+    SubtaskObjectStatus,
+    Transition,
+    VerifyResult,
+)
+from afresh.api.work_package import Review, SubtaskRecord, WorkPackageStatus
+from afresh.core.actions import Decision, Settlement
+from afresh.core.graph import satisfied
+from afresh.core.names import job_name, subtask_name
+from afresh.core.observed import Observed
+from afresh.core.settle import IN_EPISODE
+
+GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
+NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
+
+
+def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
+    """Return the package's new status; equal to the old one when nothing has changed."""
+    old = seen.package.status
+    done = sum(1 for record in decision.records if satisfied(record))
+    running = [record.id for record in decision.records if record.phase in IN_EPISODE]
+    pushed = [item.ended.report for item in decision.settlements if item.ended.report]
+    return WorkPackageStatus(
+        observed_generation=seen.package.metadata.generation,
+        phase=decision.phase,
+        conditions=_conditions(seen, decision),
+        reason=decision.reason,
+        progress=f"{done}/{len(decision.records)}",
+        current=",".join(running),
+        cost=dollars(decision.usage.cost_usd),
+        branch=seen.package.branch,
+        head_commit=next((r.head for r in reversed(pushed) if r.head), old.head_commit),
+        plan_digest=next(
+            (r.plan_digest for r in reversed(pushed) if r.plan_digest), old.plan_digest
+        ),
+        usage=decision.usage,
+        subtasks=decision.records,
+        reviews=tuple(
+            Review(id=record.id, reason=record.reason, message=record.message)
+            for record in decision.records
+            if record.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
+            and not satisfied(record)
+        ),
+    )
+
+
+def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObjectStatus]:
+    """Return the new status of each existing child object whose status changes, by its name."""
+    children = {child.metadata.name: child for child in seen.subtasks}
+    changed = {}
+    for record in decision.records:
+        child = children.get(subtask_name(seen.package.metadata.name, record.id))
+        if child is None:
+            continue
+        status = _subtask_status(seen, decision, record, child)
+        if status != child.status:
+            changed[child.metadata.name] = status
+    return changed
+
+
+def dollars(amount: Decimal | None) -> str:
+    """Return an amount for a column; empty when it is unknown."""
+    if amount is None:
+        return ""
+    return f"${amount:.2f}" if amount >= Decimal("0.01") or not amount else f"${amount:.4f}"
+
+
+def _conditions(seen: Observed, decision: Decision) -> tuple[Condition, ...]:
+    ready = decision.phase is PackagePhase.SUCCEEDED
+    wanted = {
+        "Ready": ready,
+        "Progressing": decision.phase in GOES_ON,
+        "Stalled": decision.phase in NEEDS_A_PERSON,
+    }
+    old = {item.type: item for item in seen.package.status.conditions}
+    return tuple(
+        _condition(old.get(kind), kind, holds, seen, decision) for kind, holds in wanted.items()
+    )
+
+
+def _condition(
+    old: Condition | None, kind: str, holds: bool, seen: Observed, decision: Decision
+) -> Condition:
+    status = "True" if holds else "False"
+    since = old.last_transition_time if old and old.status == status else _seconds(seen.now)
+    return Condition(
+        type=kind,
+        status=status,
+        reason=decision.reason,
+        message=decision.message,
+        observed_generation=seen.package.metadata.generation,
+        last_transition_time=since,
+    )
+
+
+def _subtask_status(
+    seen: Observed, decision: Decision, record: SubtaskRecord, child: SubtaskObject
+) -> SubtaskObjectStatus:
+    old = child.status
+    attempts = {attempt.number: attempt for attempt in old.attempts}
+    for settlement in decision.settlements:
+        if settlement.episode.subtask == record.id:
+            number = settlement.episode.attempt
+            attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
+    if record.phase in IN_EPISODE and record.attempts not in attempts:
+        metadata = seen.package.metadata
+        attempts[record.attempts] = Attempt(
+            number=record.attempts,
+            job_name=job_name(metadata.name, record.id, record.attempts, metadata.uid),
+            context_mode=seen.package.spec.context.mode,
+            start_time=_seconds(seen.now),
+        )
+    transitions = old.transitions
+    if record.phase is not old.phase:
+        change = Transition(
+            time=_seconds(seen.now),
+            from_phase=old.phase,
+            to_phase=record.phase,
+            reason=record.reason,
+        )
+        transitions = (*transitions, change)[-TRANSITIONS_KEPT:]
+    return SubtaskObjectStatus(
+        observed_generation=child.metadata.generation,
+        phase=record.phase,
+        marker=record.marker,
+        reason=record.reason,
+        message=record.message,
+        not_before=record.not_before,
+        commit=record.commit,
+        attempt_count=record.attempts,
+        cost=dollars(record.cost_usd),
+        attempts=tuple(attempts[number] for number in sorted(attempts))[-ATTEMPTS_KEPT:],
+        transitions=transitions,
+    )
+
+
+def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None) -> Attempt:
+    episode, ended = settlement.episode, settlement.ended
+    report, result = ended.report, ended.result
+    usage = report.usage if report else None
+    start = begun.start_time if begun else None
+    if start is None and episode.uid:
+        start = _seconds(episode.created)
+    return Attempt(
+        number=episode.attempt,
+        job_name=episode.name or (begun.job_name if begun else ""),
+        context_mode=seen.package.spec.context.mode,
+        start_time=start,
+        completion_time=_seconds(seen.now),
+        outcome=ended.outcome,
+        message=ended.message,
+        exit_code=result.exit_code if result else None,
+        turns=usage.turns if usage else 0,
+        usage=TokenUsage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            cost_usd=Decimal(usage.cost_usd) if usage.cost_usd else None,
+        )
+        if usage
+        else TokenUsage(),
+        verify=_verify(settlement),
+        log_tail=report.log_tail if report else "",
+        phases=_phases(settlement),
+    )
+
+
+def _verify(settlement: Settlement) -> VerifyResult | None:
+    result = settlement.ended.result
+    if result is None or result.verify is None:
+        return None
+    verify = result.verify
+    return VerifyResult(
+        exit_code=verify.exit_code, duration_seconds=verify.duration_seconds, tail=verify.tail
+    )
+
+
+def _phases(settlement: Settlement) -> dict[str, float]:
+    """Seconds since the Job was created, by what was reached."""
+    report = settlement.ended.report
+    if report is None or not settlement.episode.uid:
+        return {}
+    created = settlement.episode.created.timestamp()
+    return {name: round(at - created, 3) for name, at in report.phases.items()}
+
+
+def _seconds(time: datetime) -> datetime:
+    return time.astimezone(UTC).replace(microsecond=0)

@@ -1,0 +1,210 @@
+"""The runner's end of one control volume: starts commands in another container and hears how they end.
+
+The other end is `contract.shim`. What comes back was written by whoever runs in that container: it
+is a claim. This file promises that no such claim can hang the runner or fill its memory.
+"""
+
+import os
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.episode.lines import LineReader
+
+Sink = Callable[[bytes], None]
+
+FIFOS = ("done", "out", "err", "go")  # the shim waits for the last
+CHUNK = 1 << 16
+WORD_LIMIT = 256
+GRACE_SECONDS = 5.0
+KILL_SECONDS = 10.0
+RESEND_SECONDS = 0.5
+DRAIN_LIMIT = 64 << 20
+TIME_LIMIT_CODE = 124
+
+
+class ContainerGone(Exception):
+    """The container's first process has ended."""
+
+
+class ContainerRefused(Exception):
+    """The container cannot keep what it was asked for. The argument says what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A shell script to run in the container, with its input and its limit in seconds."""
+
+    name: str
+    script: str
+    limit: float
+    stdin: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a command ended. No exit code: its container was killed, or it could not be stopped."""
+
+    exit_code: int | None = None
+    timed_out: bool = False
+
+
+class Control:
+    """Talks to the shim of one container."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._words = LineReader(WORD_LIMIT)
+        self._poller = select.poll()
+        self._fds: dict[str, int] = {}
+
+    def open(self) -> None:
+        """Make the FIFOs. The shim finds them complete or not at all."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        for name in FIFOS:
+            hidden = self._directory / f".{name}"
+            os.mkfifo(hidden, 0o600)
+            # Read-write: the shim's open does not wait for us, and ours not for the shim.
+            mode = os.O_RDWR if name == "go" else os.O_RDONLY
+            self._fds[name] = os.open(hidden, mode | os.O_NONBLOCK | os.O_CLOEXEC)
+        for name in FIFOS:
+            (self._directory / f".{name}").rename(self._directory / name)
+            if name != "go":
+                self._poller.register(self._fds[name], select.POLLIN)
+
+    def greet(self) -> None:
+        """Wait until the container is there, for as long as it takes.
+
+        Raises ContainerRefused, or ContainerGone. The names of the FIFOs are removed, so that
+        nothing else in the container opens them by mistake, a recursive grep for instance.
+        """
+        while True:
+            for word in self._hear(None):
+                if word == "hello":
+                    for name in FIFOS:
+                        (self._directory / name).unlink()
+                    return
+                if word.startswith("refused "):
+                    raise ContainerRefused(word.removeprefix("refused "))
+
+    def run(self, command: Command, out: Sink, err: Sink, started: Callable[[], None]) -> Ending:
+        """Run a command to its end or its limit; then TERM, and KILL five seconds later.
+
+        `started` is called when the container says that it begins. Raises ContainerGone.
+        """
+        self._write_file(f"{command.name}.sh", command.script)
+        if command.stdin is not None:
+            self._write_file(f"{command.name}.stdin", command.stdin)
+        self._say(f"run {command.name}")
+        watch = _Watch(command.limit)
+        sinks = {"out": out, "err": err}
+        while not watch.given_up:
+            for order in watch.orders():
+                self._say(order)
+            for word in self._hear(watch.pause(), sinks):
+                if word == f"started {command.name}":
+                    started()
+                code = _exit_code(word, command.name)
+                if code is not None:
+                    self._drain(sinks)
+                    return Ending(exit_code=code, timed_out=watch.expired)
+        return Ending(timed_out=True)
+
+    def clear(self) -> bool:
+        """Kill every process that is left. False if the container does not confirm it in time."""
+        give_up = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < give_up:
+            self._say("kill")
+            try:
+                if "killed" in self._hear(RESEND_SECONDS):
+                    return True
+            except ContainerGone:
+                return True
+        return False
+
+    def stop(self) -> None:
+        """Ask everything in the container to end. Safe to call from another thread."""
+        for order in ("term", "kill", "exit"):
+            self._say(order)
+
+    def leave(self) -> None:
+        """Tell the container that it is not needed any more."""
+        self._say("exit")
+
+    def _write_file(self, name: str, content: str) -> None:
+        (self._directory / name).write_text(content, encoding="utf-8")
+
+    def _say(self, line: str) -> None:
+        try:
+            os.write(self._fds["go"], f"{line}\n".encode())
+        except BlockingIOError:
+            return  # somebody in there filled the FIFO; the limits still hold
+
+    def _hear(self, seconds: float | None, sinks: dict[str, Sink] | None = None) -> list[str]:
+        """Read once whatever is there, waiting at most `seconds`; return what the shim said."""
+        events = self._poller.poll(None if seconds is None else max(0.0, seconds) * 1000)
+        ready = dict(events)
+        words: list[str] = []
+        for name in ("out", "err", "done"):
+            event = ready.get(self._fds[name], 0)
+            if event & select.POLLIN:
+                data = os.read(self._fds[name], CHUNK)
+                if name == "done":
+                    words += [line.text for line in self._words.feed(data) if line.text]
+                elif sinks:
+                    sinks[name](data)
+            elif event & select.POLLHUP and name == "done" and not words:
+                raise ContainerGone
+        return words
+
+    def _drain(self, sinks: dict[str, Sink]) -> None:
+        """Read what the command wrote before it ended; somebody may still be writing."""
+        for name, sink in sinks.items():
+            for _ in range(DRAIN_LIMIT // CHUNK):
+                try:
+                    data = os.read(self._fds[name], CHUNK)
+                except BlockingIOError:
+                    break
+                if not data:
+                    break
+                sink(data)
+
+
+class _Watch:
+    """Says when a command has to be told to stop."""
+
+    def __init__(self, limit: float) -> None:
+        self._deadline = time.monotonic() + limit
+        self._next = self._deadline
+        self._sent_term = False
+
+    @property
+    def expired(self) -> bool:
+        return self._sent_term
+
+    @property
+    def given_up(self) -> bool:
+        return time.monotonic() > self._deadline + GRACE_SECONDS + KILL_SECONDS
+
+    def pause(self) -> float:
+        return self._next - time.monotonic()
+
+    def orders(self) -> list[str]:
+        now = time.monotonic()
+        if now < self._next:
+            return []
+        if not self._sent_term:
+            self._sent_term = True
+            self._next = now + GRACE_SECONDS
+            return ["term"]
+        self._next = now + RESEND_SECONDS
+        return ["kill"]
+
+
+def _exit_code(word: str, name: str) -> int | None:
+    head, _, code = word.rpartition(" ")
+    if head != f"rc {name}" or not code.isdecimal() or len(code) > 3:
+        return None
+    return int(code)

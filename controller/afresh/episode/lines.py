@@ -1,0 +1,51 @@
+"""Cuts a stream of bytes into lines in bounded memory.
+
+Knows nothing of what the lines say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its end. `cut` is how many of its bytes were dropped at its end."""
+
+    text: str
+    cut: int = 0
+
+
+class LineReader:
+    """Collects bytes and yields lines. A longer line than the limit keeps its beginning only."""
+
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._cut = 0
+
+    def feed(self, data: bytes) -> Iterator[Line]:
+        """Yield the lines that `data` completes."""
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._keep(piece)
+            yield self._take()
+        self._keep(rest)
+
+    def end(self) -> Iterator[Line]:
+        """Yield what is left when the stream has ended without a line end."""
+        if self._kept or self._cut:
+            yield self._take()
+
+    def _keep(self, piece: bytes) -> None:
+        room = self._limit - len(self._kept)
+        self._kept += piece[:room]
+        self._cut += max(0, len(piece) - room)
+
+    def _take(self) -> Line:
+        text = self._kept.decode(errors="replace").removesuffix("\r")
+        line = Line(text, self._cut)
+        self._kept.clear()
+        self._cut = 0
+        return line

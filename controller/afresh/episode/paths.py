@@ -1,0 +1,65 @@
+"""Where things lie, as the runner sees them and as the other containers do.
+
+Owns no decision: the pod's own paths come from `contract.pod_layout`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.contract import pod_layout as at
+
+TERMINATION_LOG = "/dev/termination-log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A container's own names for what the runner shares with it."""
+
+    tree: Path
+    home: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """Every path that the runner uses. The defaults are those of the pod."""
+
+    order: Path = Path(at.ORDER_FILE)
+    git_dir: Path = Path(at.GIT_DIR)
+    git_secret: Path = Path(at.GIT_SECRET_DIR)
+    model_secret: Path = Path(at.MODEL_SECRET_DIR)
+    authorities: Path = Path(at.CA_DIR)
+    token: Path = Path(at.TOKEN_FILE)
+    worktree: Path = Path(at.WORKTREE)
+    home: Path = Path(at.AGENT_HOME)
+    checkout: Path = Path(at.CHECKOUT)
+    agent_control: Path = Path(at.AGENT_CONTROL)
+    verify_control: Path = Path(at.VERIFY_CONTROL)
+    termination_log: Path = Path(TERMINATION_LOG)
+    agent_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
+    verify_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
+    gateway_port: int = at.GATEWAY_PORT
+
+    @classmethod
+    def under(cls, root: Path) -> "Paths":
+        """Return the same tree below `root`, seen alike by everybody, with a free gateway port."""
+
+        def below(path: str) -> Path:
+            return root / path.lstrip("/")
+
+        return cls(
+            order=below(at.ORDER_FILE),
+            git_dir=below(at.GIT_DIR),
+            git_secret=below(at.GIT_SECRET_DIR),
+            model_secret=below(at.MODEL_SECRET_DIR),
+            authorities=below(at.CA_DIR),
+            token=below(at.TOKEN_FILE),
+            worktree=below(at.WORKTREE),
+            home=below(at.AGENT_HOME),
+            checkout=below(at.CHECKOUT),
+            agent_control=below(at.AGENT_CONTROL),
+            verify_control=below(at.VERIFY_CONTROL),
+            termination_log=below(TERMINATION_LOG),
+            agent_sees=Seen(tree=below(at.WORKTREE), home=below(at.AGENT_HOME)),
+            verify_sees=Seen(tree=below(at.CHECKOUT), home=below("/home/verify")),
+            gateway_port=0,
+        )

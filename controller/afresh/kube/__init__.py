@@ -1,0 +1,1 @@
+"""Talks to Kubernetes: observes, applies, writes status, and wakes the loop."""

@@ -1,0 +1,90 @@
+"""Performs actions. The only place where the operator changes anything but status and Events."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from afresh.api.work_package import WorkPackage
+from afresh.contract.pod_layout import ANNOTATION_REVISION, LABEL_ATTEMPT
+from afresh.core.actions import (
+    Action,
+    CreateSubtask,
+    DeleteJob,
+    DeleteSubtask,
+    StartEpisode,
+    UpdateSubtask,
+)
+from afresh.core.observed import Observed
+from afresh.core.planner import child_spec
+from afresh.kube.cache import Cache
+from afresh.kube.client import JOBS, SUBTASKS, Kube, Manifest, Resource
+from afresh.kube.errors import ConflictError
+from afresh.manifests.job import EpisodeParts, build_job
+from afresh.manifests.subtask import build_subtask
+
+
+@dataclass
+class Applier:
+    """Actions in, API calls out. Each may be repeated: a name is a lock."""
+
+    kube: Kube
+    cache: Cache
+    runner_image: str
+
+    async def apply(self, seen: Observed, action: Action) -> None:
+        """Perform one action. Raises KubeError."""
+        namespace = seen.package.metadata.namespace
+        match action:
+            case StartEpisode():
+                await self._start(seen, action)
+            case DeleteJob():
+                await self.kube.delete(JOBS, namespace, action.name, uid=action.uid)
+            case CreateSubtask():
+                await self._create(SUBTASKS, build_subtask(seen.package, action.entry))
+            case UpdateSubtask():
+                await self._update_subtask(seen.package, action)
+            case DeleteSubtask():
+                await self.kube.delete(SUBTASKS, namespace, action.name, uid=action.uid)
+            case _:
+                assert_never(action)
+
+    async def _start(self, seen: Observed, action: StartEpisode) -> None:
+        if seen.agent_class is None:
+            raise AssertionError("no episode is started without a class")
+        parts = EpisodeParts(
+            package=seen.package,
+            agent_class=seen.agent_class,
+            order=action.order,
+            subtask=action.subtask,
+            attempt=action.attempt,
+            revision=action.revision,
+            runner_image=self.runner_image,
+        )
+        await self._create(JOBS, build_job(parts))
+
+    async def _create(self, kind: Resource, body: Manifest) -> None:
+        namespace = body["metadata"]["namespace"]
+        try:
+            made = await self.kube.create(kind, namespace, body)
+        except ConflictError:
+            made = await self.kube.get(kind, namespace, body["metadata"]["name"])
+            if _identity(made) != _identity(body):
+                raise
+        self.cache.put(kind, made)
+
+    async def _update_subtask(self, package: WorkPackage, action: UpdateSubtask) -> None:
+        raw = self.cache.get(SUBTASKS, package.metadata.namespace, action.name)
+        if raw is None:
+            return
+        spec = child_spec(action.entry, package.metadata.name).to_manifest()
+        self.cache.put(SUBTASKS, await self.kube.replace_part(SUBTASKS, raw, "spec", spec))
+
+
+def _identity(body: Manifest) -> tuple[str | None, ...]:
+    """What must be equal for "exists already" to mean "done already"."""
+    metadata = body["metadata"]
+    owners = metadata.get("ownerReferences", [])
+    return (
+        owners[0]["uid"] if owners else None,
+        metadata.get("labels", {}).get(LABEL_ATTEMPT),
+        metadata.get("annotations", {}).get(ANNOTATION_REVISION),
+    )

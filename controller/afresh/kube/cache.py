@@ -1,0 +1,115 @@
+"""The operator's view of the cluster: the newest known version of every object that it watches.
+
+Fed by the watch and by the answers to the operator's own writes. Keeps no history and decides
+nothing. For use within one event loop.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.kube.client import (
+    AGENT_CLASSES,
+    JOBS,
+    PODS,
+    SUBTASKS,
+    WORK_PACKAGES,
+    Manifest,
+    Resource,
+)
+from afresh.kube.queue import Key
+
+Name = tuple[str, str]
+WATCHED = (WORK_PACKAGES, SUBTASKS, AGENT_CLASSES, JOBS, PODS)
+
+
+class Cache:
+    """Objects by kind, and children by the package whose label they carry."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Resource, dict[Name, Manifest]] = {kind: {} for kind in WATCHED}
+        self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
+
+    def put(self, kind: Resource, body: Manifest) -> None:
+        """Store `body`, unless a newer version is known."""
+        name = name_of(body)
+        known = self._objects[kind].get(name)
+        if known and _version(known) > _version(body):
+            return
+        self._objects[kind][name] = _slim(kind, body)
+        package = package_of(body)
+        if package:
+            self._children[kind, package].add(name)
+
+    def drop(self, kind: Resource, body: Manifest) -> None:
+        """Forget an object that is gone."""
+        name = name_of(body)
+        known = self._objects[kind].get(name)
+        if known and known["metadata"]["uid"] != body["metadata"]["uid"]:
+            return
+        self._objects[kind].pop(name, None)
+        package = package_of(body)
+        if package:
+            self._children[kind, package].discard(name)
+
+    def get(self, kind: Resource, namespace: str, name: str) -> Manifest | None:
+        """Return one object, if it is known. Cluster-scoped kinds have the namespace ""."""
+        return self._objects[kind].get((namespace, name))
+
+    def children(self, kind: Resource, package: Key) -> list[Manifest]:
+        """Return the objects of `kind` with the package's label, in the order of their names."""
+        names = sorted(self._children.get((kind, package), ()))
+        return [self._objects[kind][name] for name in names]
+
+    def all(self, kind: Resource) -> Iterator[Manifest]:
+        """Return every known object of `kind`."""
+        return iter(list(self._objects[kind].values()))
+
+    def by_uid(self, kind: Resource, uid: str) -> Manifest | None:
+        """Return the object of `kind` with that UID, if it is known."""
+        return next((item for item in self.all(kind) if item["metadata"]["uid"] == uid), None)
+
+    def retain(self, kind: Resource, listed: list[Manifest], version: int) -> list[Manifest]:
+        """Forget what a list as of `version` should have held and did not; return it.
+
+        A watch that had to list anew never says what vanished meanwhile.
+        """
+        uids = {item["metadata"]["uid"] for item in listed}
+        gone = [
+            item
+            for item in self.all(kind)
+            if item["metadata"]["uid"] not in uids and _version(item) <= version
+        ]
+        for item in gone:
+            self.drop(kind, item)
+        return gone
+
+
+def name_of(body: Manifest) -> Name:
+    """Return an object's namespace ("" if it has none) and name."""
+    return body["metadata"].get("namespace", ""), body["metadata"]["name"]
+
+
+def package_of(body: Manifest) -> Key | None:
+    """Return the package whose label the object carries."""
+    metadata = body["metadata"]
+    package = metadata.get("labels", {}).get(LABEL_PACKAGE)
+    return Key(metadata["namespace"], package) if package else None
+
+
+def _version(body: Manifest) -> int:
+    """Resource versions of one kind can be compared as numbers (KEP-5504)."""
+    return int(body["metadata"].get("resourceVersion", 0))
+
+
+def _slim(kind: Resource, body: Manifest) -> Manifest:
+    """Leave out what no decision reads: Orders and pod templates are large."""
+    metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
+    slim: dict[str, Any] = {**body, "metadata": metadata}
+    if kind is PODS:
+        metadata.pop("annotations", None)
+        slim["spec"] = {}
+    if kind is JOBS:
+        slim["spec"] = {key: value for key, value in body["spec"].items() if key != "template"}
+    return slim

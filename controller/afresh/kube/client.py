@@ -1,0 +1,193 @@
+"""A narrow port to the API server: plain dicts in and out, five verbs, errors translated once.
+
+Owns the connection. Knows nothing of what the objects mean.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, Self
+
+import aiohttp
+from kubernetes.aio import client, config
+from kubernetes.aio.client.exceptions import ApiException
+
+from afresh import metrics
+from afresh.kube.errors import (
+    ConflictError,
+    KubeError,
+    NotFoundError,
+    RefusedError,
+    UnavailableError,
+)
+
+Manifest = dict[str, Any]
+TIMEOUT_SECONDS = 30
+TRIES = 4
+FIRST_PAUSE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of object, as the API's paths name it."""
+
+    group: str
+    version: str
+    plural: str
+
+    def path(self, namespace: str | None = None, name: str | None = None, sub: str = "") -> str:
+        """Return the path of the collection, of one object, or of a subresource."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        parts = [root]
+        if namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, sub) if part]
+        return "/".join(parts)
+
+
+WORK_PACKAGES = Resource("afresh.dev", "v1alpha1", "workpackages")
+SUBTASKS = Resource("afresh.dev", "v1alpha1", "subtasks")
+AGENT_CLASSES = Resource("afresh.dev", "v1alpha1", "agentclasses")
+JOBS = Resource("batch", "v1", "jobs")
+PODS = Resource("", "v1", "pods")
+EVENTS = Resource("", "v1", "events")
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
+
+
+class Kube:
+    """The API server, as the operator's ServiceAccount or the user's kubeconfig may use it."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    @classmethod
+    async def connect(cls) -> Self:
+        """Connect from inside a cluster, or else by the kubeconfig."""
+        settings = client.Configuration()
+        settings.connection_pool_maxsize = 64
+        try:
+            config.load_incluster_config(client_configuration=settings)
+        except config.ConfigException:
+            await config.load_kube_config(client_configuration=settings)
+        return cls(client.ApiClient(configuration=settings))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._api.close()
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Manifest:
+        """Return one object. Raises NotFoundError."""
+        return await self._call("GET", resource.path(namespace, name))
+
+    async def list_items(
+        self, resource: Resource, namespace: str | None, **selectors: str
+    ) -> list[Manifest]:
+        """Return the objects that the selectors (`labelSelector`, `fieldSelector`) match."""
+        return (await self.list_version(resource, namespace, **selectors))[0]
+
+    async def list_version(
+        self, resource: Resource, namespace: str | None, **selectors: str
+    ) -> tuple[list[Manifest], int]:
+        """Return the objects that match, and the resource version as of which they do."""
+        answer = await self._call("GET", resource.path(namespace), query=selectors)
+        items: list[Manifest] = answer["items"]
+        kind = str(answer["kind"]).removesuffix("List")
+        whole = [{"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in items]
+        return whole, int(answer["metadata"]["resourceVersion"])
+
+    async def create(self, resource: Resource, namespace: str | None, body: Manifest) -> Manifest:
+        """Create an object and return it. Raises ConflictError if the name is taken."""
+        return await self._call("POST", resource.path(namespace), body=body)
+
+    async def replace_part(
+        self, resource: Resource, old: Manifest, part: str, value: Any
+    ) -> Manifest:
+        """Replace `spec` or `status` of the object that was read as `old`; return the new one.
+
+        Raises ConflictError if the object has changed since, so that no decision is written that
+        rests on what is no longer so.
+        """
+        meta = old["metadata"]
+        patch = [
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": meta["resourceVersion"],
+            },
+            {"op": "add", "path": f"/{part}", "value": value},
+        ]
+        sub = "status" if part == "status" else ""
+        path = resource.path(meta.get("namespace"), meta["name"], sub)
+        return await self._call("PATCH", path, body=patch)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete that very object and, in the background, what it owns. Gone already is well."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": uid},
+        }
+        try:
+            await self._call("DELETE", resource.path(namespace, name), body=options)
+        except (NotFoundError, ConflictError):
+            return
+
+    async def _call(
+        self, method: str, path: str, *, query: dict[str, str] | None = None, body: Any = None
+    ) -> Manifest:
+        pause = FIRST_PAUSE
+        for last in (False,) * (TRIES - 1) + (True,):
+            try:
+                return await self._call_once(method, path, query, body)
+            except UnavailableError:
+                if last:
+                    raise
+            await asyncio.sleep(pause)
+            pause *= 2
+        raise AssertionError("the last try returns or raises")
+
+    async def _call_once(
+        self, method: str, path: str, query: dict[str, str] | None, body: Any
+    ) -> Manifest:
+        kind = "application/json-patch+json" if method == "PATCH" else "application/json"
+        request = await self._api.param_serialize(
+            method,
+            path,
+            query_params=list((query or {}).items()),
+            header_params={"Accept": "application/json", "Content-Type": kind},
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        code = "<error>"
+        try:
+            answer = await self._api.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
+            data = await answer.read()
+            code = str(answer.status)
+            if answer.status >= 400:
+                raise _translated(method, path, answer.status, data)
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
+        except ApiException as error:
+            code = str(error.status)
+            raise _translated(method, path, error.status, error.body) from error
+        finally:
+            metrics.API_REQUESTS.labels(method=method, code=code).inc()
+        parsed: Manifest = json.loads(data)
+        return parsed
+
+
+def _translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:
+    text = body.decode(errors="replace") if isinstance(body, bytes) else body or ""
+    try:
+        message = str(json.loads(text).get("message", text))
+    except ValueError:
+        message = text[:500]
+    said = f"{method} {path}: {message}"
+    if status == 404:
+        return NotFoundError(said)
+    if status == 409:
+        return ConflictError(said)
+    if status == 429 or status >= 500:
+        return UnavailableError(said)
+    return RefusedError(message)

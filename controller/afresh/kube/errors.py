@@ -1,0 +1,21 @@
+"""The API server's refusals, as few kinds as the loop tells apart."""
+
+
+class KubeError(Exception):
+    """The API server did not do what was asked."""
+
+
+class NotFoundError(KubeError):
+    """The object does not exist."""
+
+
+class ConflictError(KubeError):
+    """The object exists already, or has changed since it was read."""
+
+
+class RefusedError(KubeError):
+    """The request will not be accepted however often it is made: invalid, forbidden, over quota."""
+
+
+class UnavailableError(KubeError):
+    """The API server cannot answer now."""

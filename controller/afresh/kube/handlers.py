@@ -1,0 +1,169 @@
+"""The kopf shell: list and watch, and nothing else. The only file that knows kopf.
+
+Every handler puts what it saw into the cache and a key into the queue; it awaits nothing and
+decides nothing. `on.event` errors are swallowed by kopf, so there is nothing in it that can fail.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import kopf
+
+from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.kube.cache import Cache, package_of
+from afresh.kube.client import (
+    AGENT_CLASSES,
+    JOBS,
+    PODS,
+    SUBTASKS,
+    WORK_PACKAGES,
+    Manifest,
+    Resource,
+)
+from afresh.kube.queue import Key, KeyQueue
+
+OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
+
+
+class NullDiffBase(kopf.DiffBaseStorage):
+    """Stores nothing: the loop is level-triggered, and the default writes to every object."""
+
+    def build(self, *, body: Any, extra_fields: Any = None) -> Any:  # noqa: ARG002
+        """Return an empty essence."""
+        return {}
+
+    def fetch(self, *, body: Any) -> Any:  # noqa: ARG002
+        """Return no former essence."""
+        return None
+
+    def store(self, *, body: Any, patch: Any, essence: Any) -> None:
+        """Store nothing."""
+
+
+class NullProgress(kopf.ProgressStorage):
+    """Stores nothing: no handler here has progress."""
+
+    def fetch(self, *, key: Any, body: Any) -> Any:  # noqa: ARG002
+        """Return no progress."""
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Store nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """Remove nothing."""
+
+    def touch(self, **_: Any) -> None:
+        """Touch nothing."""
+
+    def clear(self, *, essence: Any) -> Any:
+        """Return the essence as it is."""
+        return essence
+
+
+def operator_settings() -> kopf.OperatorSettings:
+    """Return kopf's settings for watching only."""
+    settings = kopf.OperatorSettings()
+    settings.persistence.diffbase_storage = NullDiffBase()
+    settings.persistence.progress_storage = NullProgress()
+    settings.scanning.disabled = True
+    settings.posting.enabled = False
+    settings.peering.standalone = True
+    settings.queueing.idle_timeout = 0.5
+    settings.watching.server_timeout = 600
+    settings.watching.connect_timeout = 10
+    settings.watching.inactivity_timeout = 70
+    settings.networking.request_timeout = 30
+    settings.networking.error_backoffs = _Backoffs()
+    settings.process.ultimate_exiting_timeout = 20
+    for kind in (JOBS, PODS):
+        settings.watching.label_selectors[kind.group, kind.version, kind.plural] = OURS
+    return settings
+
+
+class _Backoffs:
+    """Pauses without end, so that an API server that is away for long does not end the watch."""
+
+    def __iter__(self) -> Iterator[float]:
+        return itertools.chain((0.5, 1, 2, 4), itertools.repeat(8))
+
+
+class Waker:
+    """What the handlers do with what they see."""
+
+    def __init__(self, cache: Cache, queue: KeyQueue) -> None:
+        self._cache = cache
+        self._queue = queue
+
+    def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
+        """Take in one change and wake the packages that it concerns."""
+        if change == "DELETED":
+            self._cache.drop(kind, body)
+        else:
+            self._cache.put(kind, body)
+        for key in self._concerned(kind, body):
+            self._queue.add(key)
+
+    def _concerned(self, kind: Resource, body: Manifest) -> list[Key]:
+        metadata = body["metadata"]
+        if kind is WORK_PACKAGES:
+            return [Key(metadata["namespace"], metadata["name"]), *self._rivals(body)]
+        if kind is AGENT_CLASSES:
+            return [
+                Key(item["metadata"]["namespace"], item["metadata"]["name"])
+                for item in self._cache.all(WORK_PACKAGES)
+                if item["spec"]["agentClassName"] == metadata["name"]
+            ]
+        package = package_of(body)
+        return [package] if package else []
+
+    def _rivals(self, body: Manifest) -> list[Key]:
+        """Stalled packages that may go on now that this one has changed or gone."""
+        return [
+            Key(item["metadata"]["namespace"], item["metadata"]["name"])
+            for item in self._cache.all(WORK_PACKAGES)
+            if item.get("status", {}).get("reason") == "BranchInUse"
+            and item["metadata"]["uid"] != body["metadata"]["uid"]
+        ]
+
+
+def registry_of(waker: Waker) -> kopf.OperatorRegistry:
+    """Return a registry with one event handler per kind, all of them the waker's."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> Any:
+        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+    for kind in (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS):
+        _watch(registry, kind, waker)
+    return registry
+
+
+def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> None:
+    labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in (JOBS, PODS) else None
+
+    @kopf.on.event(
+        kind.group,
+        kind.version,
+        kind.plural,
+        registry=registry,
+        id=kind.plural,
+        labels=labels,
+    )
+    async def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002
+        waker.see(kind, type, dict(body))
+
+
+async def watch(waker: Waker, *, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
+    """List and watch until `stop` is set. Returns early only if watching has become impossible."""
+    await kopf.operator(
+        registry=registry_of(waker),
+        settings=operator_settings(),
+        namespaces=list(namespaces),
+        clusterwide=not namespaces,
+        standalone=True,
+        stop_flag=stop,
+    )

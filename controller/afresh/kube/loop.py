@@ -1,0 +1,125 @@
+"""One step of the loop for one package: observe, decide, apply, write status, tell."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from afresh import metrics
+from afresh.contract.report import Report
+from afresh.core.actions import Decision, Note
+from afresh.core.names import subtask_name
+from afresh.core.observed import Observed
+from afresh.core.planner import decide
+from afresh.core.status import package_status, subtask_statuses
+from afresh.kube.apply import Applier
+from afresh.kube.cache import Cache
+from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
+from afresh.kube.errors import KubeError, RefusedError
+from afresh.kube.events import write_event
+from afresh.kube.observe import Observer
+from afresh.kube.queue import Key
+from afresh.logs import get_logger
+
+log = get_logger()
+
+
+@dataclass
+class Loop:
+    """The loop's body. Nothing is remembered between two steps but what is in the cluster."""
+
+    kube: Kube
+    cache: Cache
+    observer: Observer
+    applier: Applier
+    hints: dict[str, Report]
+    _telling: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def step(self, key: Key, *, now: datetime) -> timedelta | None:
+        """Take one step towards what the package asks for; return when to look again.
+
+        Raises KubeError when something could not be done; what was learnt is written all the same.
+        """
+        seen = await self.observer.observe(key, now=now)
+        if seen is None:
+            return None
+        decision = decide(seen)
+        failure = await self._apply(seen, decision)
+        if failure:
+            seen, decision = _without_starts(seen, failure)
+        await self._write(key, seen, decision)
+        self._tell(seen, decision)
+        _log(key, decision, failure)
+        if failure and not isinstance(failure, RefusedError):
+            raise failure
+        return decision.recheck_after
+
+    async def _apply(self, seen: Observed, decision: Decision) -> KubeError | None:
+        for action in decision.actions:
+            try:
+                await self.applier.apply(seen, action)
+            except KubeError as error:
+                return error
+        return None
+
+    async def _write(self, key: Key, seen: Observed, decision: Decision) -> None:
+        """Write the history first: it is appended by attempt, so writing it twice is harmless."""
+        for name, child in subtask_statuses(seen, decision).items():
+            raw = self.cache.get(SUBTASKS, key.namespace, name)
+            if raw:
+                made = await self.kube.replace_part(SUBTASKS, raw, "status", child.to_manifest())
+                self.cache.put(SUBTASKS, made)
+        status = package_status(seen, decision)
+        raw = self.cache.get(WORK_PACKAGES, *key)
+        if raw is None or status == seen.package.status:
+            return
+        made = await self.kube.replace_part(WORK_PACKAGES, raw, "status", status.to_manifest())
+        self.cache.put(WORK_PACKAGES, made)
+        for settlement in decision.settlements:
+            self.hints.pop(settlement.episode.uid, None)
+            metrics.OUTCOMES.labels(outcome=str(settlement.ended.outcome)).inc()
+
+    def _tell(self, seen: Observed, decision: Decision) -> None:
+        """Write Events beside the loop: nobody waits for them, and losing one loses nothing."""
+        for note in decision.notes:
+            task = asyncio.create_task(self._write_event(seen, note))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _write_event(self, seen: Observed, note: Note) -> None:
+        package = self.cache.get(WORK_PACKAGES, *_key(seen))
+        child = None
+        if note.subtask:
+            name = subtask_name(seen.package.metadata.name, note.subtask)
+            child = self.cache.get(SUBTASKS, seen.package.metadata.namespace, name)
+        about = child or package
+        if about is None:
+            return
+        try:
+            await write_event(self.kube, about, note, seen.now)
+        except KubeError as error:
+            metrics.EVENTS_LOST.inc()
+            log.warning("event_lost", reason=note.reason, error=str(error))
+
+
+def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
+    """Decide again knowing that nothing can be created now, so that the status claims nothing."""
+    known = replace(seen, obstacle=str(failure))
+    return known, decide(known)
+
+
+def _key(seen: Observed) -> Key:
+    return Key(seen.package.metadata.namespace, seen.package.metadata.name)
+
+
+def _log(key: Key, decision: Decision, failure: KubeError | None) -> None:
+    if not decision.actions and not decision.settlements and failure is None:
+        return
+    log.info(
+        "decided",
+        package=str(key),
+        phase=str(decision.phase),
+        reason=str(decision.reason),
+        actions=[type(action).__name__ for action in decision.actions],
+        ended={item.episode.name: str(item.ended.outcome) for item in decision.settlements},
+        error=str(failure) if failure else None,
+    )

@@ -1,0 +1,107 @@
+"""From the API's dicts to the core's values. Raw dicts stop here."""
+
+from datetime import datetime
+from typing import Any
+
+from afresh.contract import codec, report
+from afresh.contract.pod_layout import ANNOTATION_REVISION, LABEL_ATTEMPT, LABEL_SUBTASK, RUNNER
+from afresh.contract.report import Report
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
+from afresh.kube.client import Manifest
+
+
+def parse_episode(
+    job: Manifest, pod: Manifest | None, *, hint: Report | None, refusal: str | None
+) -> Episode:
+    """Return one Job and its pod as the core sees them. The hint gives way to the pod's Report."""
+    metadata, spec, status = job["metadata"], job["spec"], job.get("status", {})
+    conditions = _true_conditions(status)
+    failed = conditions.get("Failed") or conditions.get("FailureTarget")
+    return Episode(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        subtask=metadata["labels"][LABEL_SUBTASK],
+        attempt=int(metadata["labels"][LABEL_ATTEMPT]),
+        revision=int(metadata.get("annotations", {}).get(ANNOTATION_REVISION, 0)),
+        created=parse_time(metadata["creationTimestamp"]),
+        suspended=bool(spec.get("suspend")) and "Failed" not in conditions,
+        complete="Complete" in conditions,
+        failure=failed["reason"] if failed and "Failed" in conditions else None,
+        deleting="deletionTimestamp" in metadata,
+        pod=parse_pod(pod) if pod else None,
+        report=(parse_report(pod, metadata["name"]) if pod else None) or hint,
+        refusal=refusal,
+    )
+
+
+def parse_pod(pod: Manifest) -> PodFacts:
+    """Return what a pod's status shows."""
+    metadata, status = pod["metadata"], pod.get("status", {})
+    conditions = {item["type"]: item for item in status.get("conditions", [])}
+    disruption = conditions.get("DisruptionTarget", {})
+    scheduled = conditions.get("PodScheduled", {})
+    since = metadata.get("deletionTimestamp")
+    return PodFacts(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        phase=status.get("phase", "Pending"),
+        reason=status.get("reason", ""),
+        message=status.get("message", ""),
+        deleting_since=parse_time(since) if since else None,
+        disruption=disruption.get("reason") if disruption.get("status") == "True" else None,
+        unschedulable=_unschedulable(scheduled),
+        containers=tuple(_container(item) for item in status.get("containerStatuses", [])),
+    )
+
+
+def parse_report(pod: Manifest, episode: str) -> Report | None:
+    """Return the Report in the runner's termination message, if it is one for this episode."""
+    for item in pod.get("status", {}).get("containerStatuses", []):
+        terminated = item.get("state", {}).get("terminated")
+        if item["name"] != RUNNER or not terminated or not terminated.get("message"):
+            continue
+        try:
+            told = report.parse(terminated["message"])
+        except codec.ContractError:
+            return None
+        return told if told.episode == episode else None
+    return None
+
+
+def parse_time(text: str) -> datetime:
+    """Return an API timestamp as an aware datetime."""
+    return datetime.fromisoformat(text)
+
+
+def _true_conditions(status: Manifest) -> dict[str, Manifest]:
+    return {item["type"]: item for item in status.get("conditions", []) if item["status"] == "True"}
+
+
+def _unschedulable(condition: Manifest) -> str | None:
+    if condition.get("status") != "False" or condition.get("reason") != "Unschedulable":
+        return None
+    return f"The pod cannot be scheduled: {condition.get('message', '')}".strip()
+
+
+def _container(item: Manifest) -> ContainerFacts:
+    state: dict[str, Any] = item.get("state", {})
+    last: dict[str, Any] = item.get("lastState", {})
+    for name, kind in _STATES.items():
+        if name in state:
+            facts = state[name]
+            return ContainerFacts(
+                name=item["name"],
+                state=kind,
+                started=bool(facts.get("startedAt")) or "terminated" in last,
+                reason=facts.get("reason", ""),
+                message=facts.get("message", "") if item["name"] != RUNNER else "",
+                exit_code=facts.get("exitCode"),
+            )
+    return ContainerFacts(name=item["name"], state=ContainerState.WAITING)
+
+
+_STATES = {
+    "running": ContainerState.RUNNING,
+    "terminated": ContainerState.TERMINATED,
+    "waiting": ContainerState.WAITING,
+}

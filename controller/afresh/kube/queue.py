@@ -1,0 +1,112 @@
+"""A queue of keys: each key is worked on by one worker at a time, and never waits twice.
+
+A key that is added while it is worked on is handed out again afterwards, so nothing is missed.
+"""
+
+import asyncio
+import heapq
+from datetime import timedelta
+from typing import NamedTuple
+
+from afresh import metrics
+
+FIRST_DELAY = 0.2
+LAST_DELAY = 60.0
+QUEUE_NAME = "workpackage"
+
+
+class Key(NamedTuple):
+    """One package."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class KeyQueue:
+    """Keys that wait to be reconciled. For use within one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Key, None] = {}
+        self._working: set[Key] = set()
+        self._again: set[Key] = set()
+        self._due: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+        self._failures: dict[Key, int] = {}
+        self._changed = asyncio.Event()
+
+    def add(self, key: Key) -> None:
+        """Hand `key` out as soon as a worker is free."""
+        self._due.pop(key, None)
+        if key in self._working:
+            self._again.add(key)
+            return
+        self._waiting[key] = None
+        self._wake()
+
+    def add_after(self, key: Key, delay: timedelta) -> None:
+        """Hand `key` out after `delay`, unless it is added or due earlier anyway."""
+        due = asyncio.get_running_loop().time() + delay.total_seconds()
+        if due >= self._due.get(key, float("inf")):
+            return
+        self._due[key] = due
+        heapq.heappush(self._heap, (due, key))
+        self._wake()
+
+    def retry(self, key: Key) -> None:
+        """Hand `key` out again later, the later the more often it has failed in a row."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = min(FIRST_DELAY * 2**failures, LAST_DELAY)
+        self.add_after(key, timedelta(seconds=delay))
+
+    def forget(self, key: Key) -> None:
+        """Note that `key` was reconciled well."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> Key:
+        """Return the next key; call `done` when it has been worked on."""
+        while True:
+            self._collect_due()
+            if self._waiting:
+                key = next(iter(self._waiting))
+                del self._waiting[key]
+                self._working.add(key)
+                self._measure()
+                return key
+            self._changed.clear()
+            await self._until_changed()
+
+    def done(self, key: Key) -> None:
+        """Give `key` back."""
+        self._working.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self._waiting[key] = None
+            self._wake()
+
+    def _collect_due(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._heap and self._heap[0][0] <= now:
+            due, key = heapq.heappop(self._heap)
+            if self._due.get(key) == due:
+                self.add(key)
+
+    async def _until_changed(self) -> None:
+        if not self._heap:
+            await self._changed.wait()
+            return
+        delay = self._heap[0][0] - asyncio.get_running_loop().time()
+        try:
+            await asyncio.wait_for(self._changed.wait(), timeout=max(delay, 0))
+        except TimeoutError:
+            return
+
+    def _wake(self) -> None:
+        self._measure()
+        self._changed.set()
+
+    def _measure(self) -> None:
+        metrics.QUEUE_DEPTH.labels(name=QUEUE_NAME).set(len(self._waiting))

@@ -1,0 +1,101 @@
+"""The report endpoint: runners send their Report here as soon as they have it.
+
+A Report here is a hint that saves seconds; the termination message says the same later. It is
+believed only with a token for the audience `afresh` of a pod that belongs to the episode's Job.
+"""
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from afresh import metrics
+from afresh.contract import codec, report
+from afresh.contract.pod_layout import TOKEN_AUDIENCE
+from afresh.contract.report import REPORT_MAX_BYTES, Report
+from afresh.kube.cache import Cache, package_of
+from afresh.kube.client import JOBS, PODS, TOKEN_REVIEWS, Kube, Manifest
+from afresh.kube.errors import KubeError
+from afresh.kube.queue import KeyQueue
+from afresh.logs import get_logger
+
+log = get_logger()
+POD_NAME = "authentication.kubernetes.io/pod-name"
+POD_UID = "authentication.kubernetes.io/pod-uid"
+
+
+@dataclass
+class ReportServer:
+    """Checks who reports, keeps the hint, and wakes the loop."""
+
+    kube: Kube
+    cache: Cache
+    queue: KeyQueue
+    hints: dict[str, Report]
+
+    def application(self) -> web.Application:
+        """Return the web application with the one route `POST /v1/report`."""
+        app = web.Application(client_max_size=4 * REPORT_MAX_BYTES)
+        app.router.add_post("/v1/report", self._receive)
+        return app
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            return _answer(401, "a bearer token is needed")
+        try:
+            told = report.parse(await request.text())
+        except (codec.ContractError, UnicodeDecodeError) as error:
+            return _answer(400, str(error))
+        try:
+            pod = await self._reporter(token.strip())
+        except KubeError as error:
+            log.warning("token_not_reviewed", error=str(error))
+            return _answer(503, "the token cannot be reviewed now")
+        job = self._job_of(pod) if pod else None
+        if job is None or job["metadata"]["name"] != told.episode:
+            return _answer(401, "the token is not of this episode's pod")
+        if told.final:
+            self.hints[job["metadata"]["uid"]] = told
+            package = package_of(job)
+            if package:
+                self.queue.add(package)
+        return _answer(202, "noted")
+
+    async def _reporter(self, token: str) -> Manifest | None:
+        """The pod whose token this is, or None if it is nobody's."""
+        review = await self.kube.create(
+            TOKEN_REVIEWS,
+            None,
+            {
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenReview",
+                "spec": {"token": token, "audiences": [TOKEN_AUDIENCE]},
+            },
+        )
+        status = review.get("status", {})
+        if not status.get("authenticated") or TOKEN_AUDIENCE not in status.get("audiences", []):
+            return None
+        user = status.get("user", {})
+        extra = {key: values[0] for key, values in user.get("extra", {}).items() if values}
+        namespace = user.get("username", "").split(":")[2:3]
+        if POD_NAME not in extra or not namespace:
+            return None
+        pod = self.cache.get(PODS, namespace[0], extra[POD_NAME])
+        if pod is None:
+            pod = await self.kube.get(PODS, namespace[0], extra[POD_NAME])
+        return pod if pod["metadata"]["uid"] == extra.get(POD_UID) else None
+
+    def _job_of(self, pod: Manifest) -> Manifest | None:
+        """The Job that the operator made and that controls the pod."""
+        owners = pod["metadata"].get("ownerReferences", [])
+        uid = next((owner["uid"] for owner in owners if owner.get("controller")), None)
+        package = package_of(pod)
+        if uid is None or package is None:
+            return None
+        jobs = self.cache.children(JOBS, package)
+        return next((job for job in jobs if job["metadata"]["uid"] == uid), None)
+
+
+def _answer(status: int, text: str) -> web.Response:
+    metrics.HINTS.labels(result=str(status)).inc()
+    return web.json_response({"message": text}, status=status)

@@ -1,0 +1,1 @@
+"""Builds the objects that Afresh creates, as plain dicts. Pure: no client, no clock."""

@@ -1,0 +1,30 @@
+"""Labels and owner references of everything that a package owns."""
+
+from typing import Any
+
+from afresh.api.work_package import WorkPackage
+from afresh.contract.pod_layout import (
+    LABEL_MANAGED_BY,
+    LABEL_PACKAGE,
+    LABEL_SUBTASK,
+    MANAGED_BY,
+)
+
+
+def labels(package: str, subtask: str) -> dict[str, str]:
+    """Return the labels by which the operator finds what it made for a subtask."""
+    return {LABEL_MANAGED_BY: MANAGED_BY, LABEL_PACKAGE: package, LABEL_SUBTASK: subtask}
+
+
+def owned_by(package: WorkPackage) -> list[dict[str, Any]]:
+    """Return the owner references of an object that goes when the package goes."""
+    return [
+        {
+            "apiVersion": package.api_version,
+            "kind": package.kind,
+            "name": package.metadata.name,
+            "uid": package.metadata.uid,
+            "controller": True,
+            "blockOwnerDeletion": False,
+        }
+    ]

@@ -1,0 +1,193 @@
+"""The pod of one episode: runner, agent and verify in parallel, sequenced by FIFOs (design, 4).
+
+What each container may see is decided here and nowhere else.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.resources import ResourceList, quantity_value
+from afresh.api.work_package import WorkPackage
+from afresh.contract import pod_layout as at
+from afresh.contract.order import Order
+from afresh.contract.shim import SHIM
+from afresh.contract.words import CredentialsMode
+from afresh.manifests.volumes import mount, volumes
+
+HOSTNAME = "episode"
+GRACE_SECONDS = 10
+RUNNER_RESOURCES = {
+    "requests": {"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"},
+    "limits": {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "10Gi"},
+}
+VERIFY_REQUESTS = {"cpu": "1m", "memory": "8Mi", "ephemeral-storage": "8Mi"}
+CONTAINER_SECURITY = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What the pod of an episode is made from."""
+
+    package: WorkPackage
+    agent_class: AgentClass
+    order: Order
+    uid: int
+    runner_image: str
+
+    @property
+    def agent_image(self) -> str:
+        """The image of the agent and of verify."""
+        return self.package.spec.image or self.agent_class.spec.image
+
+    @property
+    def pids_limit(self) -> int:
+        """How many processes the agent's user may have."""
+        return self.package.spec.pids_limit or self.agent_class.spec.pids_limit
+
+
+def build_pod_spec(parts: PodParts) -> dict[str, Any]:
+    """Return the pod's spec; Pod Security `restricted` admits it."""
+    settings = parts.agent_class.spec.pod.to_manifest()
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "shareProcessNamespace": False,
+        "hostname": HOSTNAME,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "securityContext": {
+            "runAsUser": parts.uid,
+            "runAsGroup": parts.uid,
+            "fsGroup": parts.uid,
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        **{key: value for key, value in settings.items() if value},
+        "containers": [_runner(parts), _agent(parts), _verify(parts)],
+        "volumes": volumes(parts.order, parts.agent_class),
+    }
+
+
+def passwd_lines(uid: int) -> str:
+    """Return an /etc/passwd in which the pod's user has a name and a home."""
+    return (
+        f"root:x:0:0:root:/root:/sbin/nologin\nagent:x:{uid}:{uid}:agent:{at.AGENT_HOME}:/bin/sh\n"
+    )
+
+
+def _runner(parts: PodParts) -> dict[str, Any]:
+    return {
+        "name": at.RUNNER,
+        "image": parts.runner_image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python3", "-m", "afresh.episode"],
+        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108  # an emptyDir of this container
+        "resources": RUNNER_RESOURCES,
+        "securityContext": CONTAINER_SECURITY,
+        "terminationMessagePolicy": "File",
+        "volumeMounts": [
+            mount("git", at.GIT_DIR),
+            mount("worktree", at.WORKTREE),
+            mount("home", at.AGENT_HOME),
+            mount("checkout", at.CHECKOUT),
+            mount("agent-control", at.AGENT_CONTROL),
+            mount("verify-control", at.VERIFY_CONTROL),
+            mount("podinfo", at.PODINFO_DIR, read_only=True),
+            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            mount("token", at.TOKEN_DIR, read_only=True),
+            *_secret_mounts(parts),
+            mount("runner-tmp", "/tmp"),  # noqa: S108
+        ],
+    }
+
+
+def _secret_mounts(parts: PodParts) -> list[dict[str, Any]]:
+    mounts = []
+    if parts.order.repository.secret_name:
+        mounts.append(mount("git-secret", at.GIT_SECRET_DIR, read_only=True))
+    if parts.order.agent.credentials_mode is CredentialsMode.GATEWAY:
+        mounts.append(mount("model-secret", at.MODEL_SECRET_DIR, read_only=True))
+    if parts.agent_class.spec.ca_bundle:
+        mounts.append(mount("ca", at.CA_DIR, read_only=True))
+    return mounts
+
+
+def _agent(parts: PodParts) -> dict[str, Any]:
+    return {
+        "name": at.AGENT,
+        "image": parts.agent_image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["/bin/sh", "-c", SHIM],
+        "workingDir": at.WORKTREE,
+        "env": _shim_environment(parts) + _class_environment(parts),
+        "resources": {"requests": _requests(parts), "limits": _limits(parts)},
+        "securityContext": CONTAINER_SECURITY,
+        "volumeMounts": [
+            mount("worktree", at.WORKTREE),
+            mount("home", at.AGENT_HOME),
+            mount("agent-control", at.CONTROL, read_only=True),
+            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            mount("agent-tmp", "/tmp"),  # noqa: S108
+        ],
+    }
+
+
+def _verify(parts: PodParts) -> dict[str, Any]:
+    return {
+        "name": at.VERIFY,
+        "image": parts.agent_image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["/bin/sh", "-c", SHIM],
+        "workingDir": at.WORKTREE,
+        "env": _shim_environment(parts),
+        # It never works while the agent does, so it asks for nothing and may use as much.
+        "resources": {"requests": VERIFY_REQUESTS, "limits": _limits(parts)},
+        "securityContext": CONTAINER_SECURITY,
+        "volumeMounts": [
+            mount("checkout", at.WORKTREE),
+            mount("verify-home", at.AGENT_HOME),
+            mount("verify-control", at.CONTROL, read_only=True),
+            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            mount("verify-tmp", "/tmp"),  # noqa: S108
+        ],
+    }
+
+
+def _shim_environment(parts: PodParts) -> list[dict[str, Any]]:
+    return [
+        {"name": "HOME", "value": at.AGENT_HOME},
+        {"name": "AFRESH_PIDS_LIMIT", "value": str(parts.pids_limit)},
+    ]
+
+
+def _class_environment(parts: PodParts) -> list[dict[str, Any]]:
+    return [{"name": item.name, "value": item.value} for item in parts.agent_class.spec.env]
+
+
+def _requests(parts: PodParts) -> dict[str, str]:
+    wanted = parts.package.spec.resources
+    own = wanted.requests if wanted else None
+    return _merged(parts.agent_class.spec.resources.requests, own, _limits(parts))
+
+
+def _limits(parts: PodParts) -> dict[str, str]:
+    wanted = parts.package.spec.resources
+    return _merged(parts.agent_class.spec.resources.limits, wanted.limits if wanted else None)
+
+
+def _merged(
+    base: ResourceList, own: ResourceList | None, limits: dict[str, str] | None = None
+) -> dict[str, str]:
+    """The class's amounts, overridden by the package's, and requests never above limits."""
+    amounts = {**base.to_manifest(), **(own.to_manifest() if own else {})}
+    if limits is None:
+        return amounts
+    return {
+        name: min((value, limits.get(name, value)), key=quantity_value)
+        for name, value in amounts.items()
+    }

@@ -1,0 +1,89 @@
+"""The volumes of an episode's pod, and how containers mount them."""
+
+from typing import Any
+
+from afresh.api.agent_class import AgentClass
+from afresh.contract import pod_layout as at
+from afresh.contract.order import Order
+from afresh.contract.words import CredentialsMode
+
+TOKEN_SECONDS = 3600
+WORK_SIZE = "10Gi"
+SMALL_SIZE = "1Gi"
+CONTROL_SIZE = "16Mi"
+
+
+def mount(
+    name: str, path: str, *, sub_path: str | None = None, read_only: bool = False
+) -> dict[str, Any]:
+    """Return a volumeMount."""
+    return {
+        "name": name,
+        "mountPath": path,
+        **({"subPath": sub_path} if sub_path else {}),
+        **({"readOnly": True} if read_only else {}),
+    }
+
+
+def volumes(order: Order, agent_class: AgentClass) -> list[dict[str, Any]]:
+    """Return the pod's volumes. Secrets are optional: the runner says which one is missing."""
+    work = [_empty(name, WORK_SIZE) for name in ("git", "worktree", "checkout")]
+    scratch = ("home", "verify-home", "runner-tmp", "agent-tmp", "verify-tmp")
+    small = [_empty(name, SMALL_SIZE) for name in scratch]
+    control = [_empty(name, CONTROL_SIZE) for name in ("agent-control", "verify-control")]
+    secrets = []
+    if order.repository.secret_name:
+        secrets.append(_secret("git-secret", order.repository.secret_name))
+    if order.agent.credentials_mode is CredentialsMode.GATEWAY and order.agent.secret_name:
+        secrets.append(_secret("model-secret", order.agent.secret_name))
+    bundle = agent_class.spec.ca_bundle
+    authorities = (
+        [{"name": "ca", "configMap": {"name": bundle.config_map_name, "optional": True}}]
+        if bundle
+        else []
+    )
+    return [*work, *small, *control, _podinfo(), _token(), *secrets, *authorities]
+
+
+def _empty(name: str, size: str) -> dict[str, Any]:
+    return {"name": name, "emptyDir": {"sizeLimit": size}}
+
+
+def _secret(name: str, secret: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "secret": {"secretName": secret, "optional": True, "defaultMode": 0o440},
+    }
+
+
+def _podinfo() -> dict[str, Any]:
+    return {
+        "name": "podinfo",
+        "downwardAPI": {
+            "items": [
+                _annotation("order", at.ANNOTATION_ORDER),
+                _annotation("passwd", at.ANNOTATION_PASSWD),
+            ]
+        },
+    }
+
+
+def _annotation(path: str, name: str) -> dict[str, Any]:
+    return {"path": path, "fieldRef": {"fieldPath": f"metadata.annotations['{name}']"}}
+
+
+def _token() -> dict[str, Any]:
+    return {
+        "name": "token",
+        "projected": {
+            "sources": [
+                {
+                    "serviceAccountToken": {
+                        "audience": at.TOKEN_AUDIENCE,
+                        "expirationSeconds": TOKEN_SECONDS,
+                        "path": at.TOKEN_NAME,
+                    }
+                }
+            ]
+        },
+    }

@@ -1,0 +1,49 @@
+"""The operator's settings, read once from its environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class SettingsError(ValueError):
+    """A setting is missing or malformed; the message names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the operator is told at its start. No namespaces means all of them."""
+
+    runner_image: str
+    report_url: str | None
+    namespaces: tuple[str, ...] = ()
+    report_port: int = 8080
+    metrics_port: int = 8081
+    workers: int = 8
+    log_level: str = "INFO"
+    log_format: str = "json"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read AFRESH_* variables. Raises SettingsError."""
+        image = environment.get("AFRESH_RUNNER_IMAGE")
+        if not image:
+            raise SettingsError("AFRESH_RUNNER_IMAGE is not set: name the runner's image")
+        names = environment.get("AFRESH_NAMESPACES", "")
+        return cls(
+            runner_image=image,
+            report_url=environment.get("AFRESH_REPORT_URL") or None,
+            namespaces=tuple(name.strip() for name in names.split(",") if name.strip()),
+            report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080),
+            metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
+            workers=_integer(environment, "AFRESH_WORKERS", 8),
+            log_level=environment.get("AFRESH_LOG_LEVEL", "INFO").upper(),
+            log_format=environment.get("AFRESH_LOG_FORMAT", "json"),
+        )
+
+
+def _integer(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal() or int(text) == 0:
+        raise SettingsError(f"{name} must be a positive whole number, not {text!r}")
+    return int(text)

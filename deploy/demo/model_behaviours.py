@@ -1,0 +1,173 @@
+"""The words in a prompt that make the scripted model misbehave, or do what a test wants.
+
+A line of the prompt or of the guidance asks for a behaviour; README.md has the table:
+
+    demo-model: NAME [times=N] [after=N] [retry-after=N] [ARGUMENT]
+
+`after=N` holds a failure back until the tools have answered N times, `times=N` ends it after N
+requests with the same brief. That count is all that is remembered between requests. It must not
+know HTTP.
+"""
+
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from model_script import Conversation, Reply, blocked, run, write_file
+
+
+class UnknownBehaviourError(Exception):
+    """A prompt asks for a behaviour that does not exist; the message is for whoever wrote it."""
+
+
+class Break(Enum):
+    """Ways to fail that are no answer."""
+
+    RESET = "reset"
+    EMPTY = "empty"
+    CUT_OFF = "cut-off"
+    HANG = "hang"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error that the API answers with."""
+
+    status: int
+    kind: str
+    message: str
+    retry_after: int | None = None
+
+
+Failure = Break | Refusal
+
+FAILURES: dict[str, Failure] = {
+    "unauthorized": Refusal(401, "authentication_error", "invalid x-api-key"),
+    "no-credit": Refusal(
+        400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
+    ),
+    "rate-limited": Refusal(429, "rate_limit_error", "The rate limit is exceeded", retry_after=1),
+    "server-error": Refusal(500, "api_error", "Internal server error"),
+    "unavailable": Refusal(503, "api_error", "Service unavailable"),
+    "overloaded": Refusal(529, "overloaded_error", "Overloaded"),
+    **{fault.value: fault for fault in Break},
+}
+
+ACTS = ("shell", "write", "blocked", "idle", "endless")
+
+_LINE = re.compile(
+    r"""^\W* demo-model: [ \t]+ (?P<name>[\w-]+)
+    (?P<options>(?:[ \t]+[a-z-]+=\d+)*) [ \t]* (?P<argument>.*)$""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One line that asks for a behaviour."""
+
+    name: str
+    argument: str = ""
+    times: int | None = None
+    after: int = 0
+    retry_after: int | None = None
+
+    def failure(self) -> Failure | None:
+        """Return how the request is to fail, if it is."""
+        failure = FAILURES.get(self.name)
+        if isinstance(failure, Refusal) and self.retry_after is not None:
+            return replace(failure, retry_after=self.retry_after)
+        return failure
+
+
+def find_directives(brief: str) -> tuple[Directive, ...]:
+    """Return the behaviours that `brief` asks for, in order; raise UnknownBehaviourError."""
+    return tuple(_directive(match) for match in _LINE.finditer(brief))
+
+
+def without_directives(brief: str) -> str:
+    """Return what the brief says besides."""
+    return _LINE.sub("", brief)
+
+
+def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
+    """Return what the model does after `turns` finished turns, or None when nothing is asked of it.
+
+    `shell`, `write` and `blocked` take a turn each, in order; `endless` never gives its turn up.
+    """
+    acts = [directive for directive in directives if directive.name in ACTS]
+    if not acts:
+        return None
+    endless = next(
+        (number for number, asked in enumerate(acts) if asked.name == "endless"), len(acts)
+    )
+    if turns >= endless:
+        return (
+            Reply("Once more.", (run("echo still working"),))
+            if endless < len(acts)
+            else Reply("Done.")
+        )
+    asked = acts[turns]
+    match asked.name:
+        case "shell":
+            return Reply(calls=(run(asked.argument),))
+        case "write":
+            return Reply(
+                calls=(write_file(asked.argument or "unasked.txt", "Nobody asked for this.\n"),)
+            )
+        case "blocked":
+            return blocked(asked.argument or "A person must decide this.")
+        case _:
+            return Reply("Done.")
+
+
+class Countdown:
+    """Counts how often each brief has met its limited failures; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._met: Counter[tuple[str, int]] = Counter()
+
+    def due_failure(
+        self, conversation: Conversation, directives: tuple[Directive, ...]
+    ) -> Failure | None:
+        """Return how this request fails, if it does, and count it."""
+        turns = len(conversation.results)
+        for number, directive in enumerate(directives):
+            failure = directive.failure()
+            if (
+                failure
+                and turns >= directive.after
+                and self._is_left(conversation.brief, number, directive)
+            ):
+                return failure
+        return None
+
+    def _is_left(self, brief: str, number: int, directive: Directive) -> bool:
+        if directive.times is None:
+            return True
+        with self._lock:
+            self._met[brief, number] += 1
+            return self._met[brief, number] <= directive.times
+
+
+def _directive(match: re.Match[str]) -> Directive:
+    name, options = match["name"], dict(option.split("=") for option in match["options"].split())
+    if name not in FAILURES and name not in ACTS:
+        known = ", ".join([*FAILURES, *ACTS])
+        raise UnknownBehaviourError(
+            f'demo-model: there is no behaviour "{name}"; use one of {known}'
+        )
+    if unknown := sorted(options.keys() - {"times", "after", "retry-after"}):
+        raise UnknownBehaviourError(
+            f'demo-model: there is no option "{unknown[0]}"; use times, after or retry-after'
+        )
+    return Directive(
+        name=name,
+        argument=match["argument"].strip(),
+        times=int(options["times"]) if "times" in options else None,
+        after=int(options.get("after", 0)),
+        retry_after=int(options["retry-after"]) if "retry-after" in options else None,
+    )
