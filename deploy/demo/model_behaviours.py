@@ -95,32 +95,14 @@ def without_directives(brief: str) -> str:
 def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
     """Return what the model does after `turns` finished turns, or None when nothing is asked of it.
 
-    `shell`, `write` and `blocked` take a turn each, in order; `endless` never gives its turn up.
+    Each act takes a turn, in order; `endless`, as the last one, takes every turn from then on.
     """
     acts = [directive for directive in directives if directive.name in ACTS]
     if not acts:
         return None
-    endless = next(
-        (number for number, asked in enumerate(acts) if asked.name == "endless"), len(acts)
-    )
-    if turns >= endless:
-        return (
-            Reply("Once more.", (run("echo still working"),))
-            if endless < len(acts)
-            else Reply("Done.")
-        )
-    asked = acts[turns]
-    match asked.name:
-        case "shell":
-            return Reply(calls=(run(asked.argument),))
-        case "write":
-            return Reply(
-                calls=(write_file(asked.argument or "unasked.txt", "Nobody asked for this.\n"),)
-            )
-        case "blocked":
-            return blocked(asked.argument or "A person must decide this.")
-        case _:
-            return Reply("Done.")
+    if turns < len(acts):
+        return _perform(acts[turns])
+    return _perform(acts[-1]) if acts[-1].name == "endless" else Reply("Done.")
 
 
 class Countdown:
@@ -151,6 +133,21 @@ class Countdown:
         with self._lock:
             self._met[brief, number] += 1
             return self._met[brief, number] <= directive.times
+
+
+def _perform(directive: Directive) -> Reply:
+    match directive.name:
+        case "shell":
+            return Reply(calls=(run(directive.argument),))
+        case "write":
+            path = directive.argument or "unasked.txt"
+            return Reply(calls=(write_file(path, "Nobody asked for this.\n"),))
+        case "blocked":
+            return blocked(directive.argument or "A person must decide this.")
+        case "endless":
+            return Reply("Once more.", (run("echo still working"),))
+        case _:
+            return Reply("Done.")
 
 
 def _directive(match: re.Match[str]) -> Directive:

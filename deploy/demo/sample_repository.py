@@ -14,15 +14,22 @@ _IDENTITY = {
     "DATE": "2026-03-01T12:00:00Z",
 }
 
-_CONFIG = {
-    "http.receivepack": "true",
-    "uploadpack.allowAnySHA1InWant": "false",
+_CONFIG = """\
+[http]
+    receivepack = true
+[uploadpack]
+    allowAnySHA1InWant = false
+[transfer]
     # Anything but branches and side refs can be neither seen nor pushed; the last match counts.
-    "transfer.hideRefs": ("refs/", "!refs/heads/", "!refs/afresh/"),
-    # A collection in the background would outlive the request that began it.
-    "receive.autogc": "false",
-    "gc.auto": "0",
-}
+    hideRefs = refs/
+    hideRefs = !refs/heads/
+    hideRefs = !refs/afresh/
+# A collection in the background would outlive the request that began it.
+[receive]
+    autogc = false
+[gc]
+    auto = 0
+"""
 
 
 def git_environment() -> dict[str, str]:
@@ -46,9 +53,8 @@ def create_repository(repository: Path, project: Path) -> None:
     draft = repository.with_name(f".{repository.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
     _git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(draft))
-    for key, values in _CONFIG.items():
-        for value in [values] if isinstance(values, str) else values:
-            _git("-C", str(draft), "config", "--add", key, value)
+    with (draft / "config").open("a", encoding="utf-8") as config:
+        config.write(_CONFIG)
     _commit(draft, project)
     draft.rename(repository)
 

@@ -5,7 +5,7 @@ Knows nothing of packages.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StrictInt
 
 from afresh.api.conditions import Conditions, Reason
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
@@ -40,7 +40,7 @@ Argument = Annotated[str, Field(max_length=4096)]
 Command = Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)]
 """A program and its arguments; no shell is involved."""
 
-PidsLimit = Annotated[int, Field(ge=16, le=65536)]
+PidsLimit = Annotated[StrictInt, Field(ge=16, le=65536)]
 
 
 class Credentials(ApiModel):
@@ -105,7 +105,7 @@ class ModelPricing(ApiModel):
 
     model: str = Field(min_length=1, max_length=200)
     """A glob over model names, such as `claude-*`."""
-    context_window_tokens: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    context_window_tokens: StrictInt | None = Field(default=None, ge=1, le=1_000_000_000)
     """How many tokens one context holds."""
     input_usd_per_million: Money
     """US dollars per million tokens sent."""
@@ -169,12 +169,14 @@ class AgentClassSpec(ApiModel):
             cel="self.adapter != 'Command' || has(self.command)",
             message="spec.command is required with adapter Command: give the program and its"
             " arguments",
+            field_path=".command",
             holds=_command_given,
         ),
         Rule(
             cel="self.adapter == 'Command' || !has(self.command)",
             message="spec.command is for adapter Command only: remove it, or set spec.adapter to"
             " Command",
+            field_path=".command",
             holds=_command_wanted,
         ),
     )
@@ -198,7 +200,7 @@ class AgentClassSpec(ApiModel):
     """The base URL of the model's API; absent: the adapter's default."""
     ca_bundle: CaBundle | None = None
     """Certificates of authorities to trust besides the public ones."""
-    max_concurrent_episodes: int | None = Field(default=None, ge=1, le=100_000)
+    max_concurrent_episodes: StrictInt | None = Field(default=None, ge=1, le=100_000)
     """How many episodes of this class run at a time in the cluster; absent: any number."""
     resources: ClassResources = ClassResources()
     """The agent's container, where a package says nothing else."""

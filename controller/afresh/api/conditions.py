@@ -2,13 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StrictInt
 
 from afresh.api.meta import ApiModel
 from afresh.api.rules import Clipped, MapBy
 
 Message = Annotated[str, Clipped(2048)]
 """A sentence for people; longer ones are cut."""
+
+ShortMessage = Annotated[str, Clipped(400)]
+"""The same where there are 200 of them: an object of 1.5 MiB cannot be stored."""
 
 Reason = Annotated[str, Field(max_length=64)]
 """One CamelCase word."""
@@ -25,7 +28,7 @@ class Condition(ApiModel):
     """Why, as one CamelCase word."""
     message: Message = ""
     """Why, as a sentence, with what to do about it."""
-    observed_generation: int | None = None
+    observed_generation: StrictInt | None = None
     """The generation of the spec that this was concluded from."""
     last_transition_time: AwareDatetime | None = None
     """When `status` last changed."""

@@ -11,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    StrictInt,
     model_validator,
 )
 from pydantic_core import CoreSchema
@@ -69,7 +70,7 @@ class ObjectMeta(ApiModel):
     name: str
     namespace: str = ""
     uid: str = ""
-    generation: int = 0
+    generation: StrictInt = 0
     resource_version: str = ""
     creation_timestamp: AwareDatetime | None = None
     deletion_timestamp: AwareDatetime | None = None

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Protocol
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, StrictInt, WithJsonSchema
 
 from afresh.api.meta import ApiModel
 from afresh.api.rules import Rule
@@ -41,7 +41,7 @@ def _quantity(value: object) -> object:
 
 def _money(value: object) -> object:
     if isinstance(value, Decimal) and value >= 0:
-        return round(value, 6)
+        return round(value, 6).normalize()
     if not isinstance(value, str) or not re.fullmatch(MONEY_PATTERN[1:-1], value):
         raise ValueError('must be an amount in US dollars, in quotes, such as "5.00"')
     return Decimal(value)
@@ -69,7 +69,7 @@ Money = Annotated[
 ]
 """US dollars to a millionth; a decimal string in YAML. Never negative."""
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[StrictInt, Field(ge=0)]
 """How many; never negative."""
 
 

@@ -5,7 +5,7 @@ Knows nothing of the package around it.
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StrictBool, StrictInt
 
 from afresh.api.agent_class import Command, Image
 from afresh.api.conditions import Message, Reason
@@ -59,7 +59,7 @@ FileGlob = Annotated[
     ),
 ]
 
-TimeoutSeconds = Annotated[int, Field(ge=1, le=86_400)]
+TimeoutSeconds = Annotated[StrictInt, Field(ge=1, le=86_400)]
 
 
 class Setup(ApiModel):
@@ -114,15 +114,15 @@ class SubtaskEntry(ApiModel):
     """Ids of the subtasks that must be done, or skipped by the user, before this one starts."""
     files: Annotated[tuple[FileGlob, ...], UniqueItems()] = Field(default=(), max_length=50)
     """Globs for the files that may change; absent: any."""
-    max_new_files: int = Field(default=10, ge=0, le=10_000)
+    max_new_files: StrictInt = Field(default=10, ge=0, le=10_000)
     """How many files may be added."""
     verify: Verify | None = None
     """The acceptance command; absent: the package's."""
     guidance: Guidance = ()
     """Directives for this subtask, in the present tense."""
-    skip: bool = False
+    skip: StrictBool = False
     """Leave this one out; what depends on it goes on."""
-    revision: int = Field(default=0, ge=0, le=1_000_000)
+    revision: StrictInt = Field(default=0, ge=0, le=1_000_000)
     """Raise it to run this subtask again."""
 
 
@@ -136,7 +136,7 @@ class SubtaskObjectSpec(SubtaskEntry):
 class VerifyResult(ApiModel):
     """How the acceptance command ended."""
 
-    exit_code: int
+    exit_code: StrictInt
     """Its exit code; 124 stands for its time limit."""
     duration_seconds: float
     """How long it ran."""
@@ -161,7 +161,7 @@ class Attempt(ApiModel):
     """How it ended; absent while it runs."""
     message: Message = ""
     """The same as a sentence."""
-    exit_code: int | None = None
+    exit_code: StrictInt | None = None
     """The exit code of the agent's program."""
     turns: Count = 0
     """How often the model answered."""
@@ -191,7 +191,7 @@ class Transition(ApiModel):
 class SubtaskObjectStatus(ApiModel):
     """What the operator observed. Decisions rest on the package's record, not on this."""
 
-    observed_generation: int | None = None
+    observed_generation: StrictInt | None = None
     """The generation of the spec that this was concluded from."""
     phase: SubtaskPhase | None = None
     """Where the subtask stands."""

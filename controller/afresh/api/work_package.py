@@ -5,10 +5,10 @@ Knows the shape of a package and of its record; what follows from them is decide
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StrictBool, StrictInt
 
 from afresh.api.agent_class import Image, PidsLimit
-from afresh.api.conditions import Conditions, Message, Reason
+from afresh.api.conditions import Conditions, Reason, ShortMessage
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.repository import Repository
@@ -27,7 +27,7 @@ class Context(ApiModel):
 
     mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
     """One subtask, consecutive subtasks of one epic, or all that are ready."""
-    reset_interval: int = Field(default=8, ge=0, le=200)
+    reset_interval: StrictInt = Field(default=8, ge=0, le=200)
     """With FreshPerEpic, at most this many subtasks in one context; 0: no limit."""
 
 
@@ -36,7 +36,7 @@ class Episode(ApiModel):
 
     timeout_seconds: TimeoutSeconds = 600
     """How long it may run."""
-    max_turns: int = Field(default=20, ge=1, le=10_000)
+    max_turns: StrictInt = Field(default=20, ge=1, le=10_000)
     """How often the model may answer."""
     startup_timeout_seconds: TimeoutSeconds = 900
     """How long scheduling and pulling images may take."""
@@ -45,7 +45,7 @@ class Episode(ApiModel):
 class Budget(ApiModel):
     """What the whole package may use of models."""
 
-    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000_000_000)
+    max_tokens: StrictInt | None = Field(default=None, ge=1, le=1_000_000_000_000)
     """Tokens sent and received."""
     max_cost_usd: Money | None = None
     """US dollars; needs pricing in the class for every model that is used."""
@@ -127,15 +127,15 @@ class WorkPackageSpec(ApiModel):
     """How many processes the agent may have; absent: what the class says."""
     episode: Episode = Episode()
     """Limits of the agent's program, per subtask."""
-    max_episodes: int = Field(default=50, ge=1, le=10_000)
+    max_episodes: StrictInt = Field(default=50, ge=1, le=10_000)
     """How many episodes there may be in all; at least one per subtask."""
-    max_consecutive_failures: int = Field(default=3, ge=1, le=100)
+    max_consecutive_failures: StrictInt = Field(default=3, ge=1, le=100)
     """After so many failures in a row a subtask is skipped."""
     budget: Budget | None = None
     """What the whole package may use of models; absent: no limit."""
-    parallelism: int = Field(default=1, ge=1, le=50)
+    parallelism: StrictInt = Field(default=1, ge=1, le=50)
     """How many episodes may run at a time."""
-    suspend: bool = False
+    suspend: StrictBool = False
     """Start nothing new, and stop what runs."""
     queue_name: Annotated[DnsName, Field(max_length=63)] | None = None
     """The Kueue LocalQueue that admits the episodes; absent: none."""
@@ -175,7 +175,7 @@ class SubtaskRecord(ApiModel):
     """The commit that did it."""
     reason: Reason = ""
     """Why, as one CamelCase word."""
-    message: Message = ""
+    message: ShortMessage = ""
     """Why, as a sentence, with what to do about it."""
     not_before: AwareDatetime | None = None
     """No episode starts before this time."""
@@ -190,14 +190,14 @@ class Review(ApiModel):
     """The subtask."""
     reason: Reason = ""
     """Why, as one CamelCase word."""
-    message: Message = ""
+    message: ShortMessage = ""
     """Why, as a sentence, with what to do about it."""
 
 
 class WorkPackageStatus(ApiModel):
     """What the operator observed, and the record that its decisions rest on."""
 
-    observed_generation: int | None = None
+    observed_generation: StrictInt | None = None
     """The generation of the spec that this was concluded from."""
     phase: PackagePhase | None = None
     """Where the package stands."""

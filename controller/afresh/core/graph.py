@@ -27,6 +27,16 @@ def ready(
     ]
 
 
+def same_name(entries: Iterable[SubtaskEntry]) -> tuple[str, str] | None:
+    """Return two ids that differ only in case, which object names cannot show; None if none do."""
+    seen: dict[str, str] = {}
+    for entry in entries:
+        other = seen.setdefault(entry.id.lower(), entry.id)
+        if other != entry.id:
+            return other, entry.id
+    return None
+
+
 def cycle(entries: Iterable[SubtaskEntry]) -> list[str]:
     """Return the ids of one dependency cycle, first id repeated at the end; empty if none."""
     depends_on = {entry.id: list(entry.depends_on) for entry in entries}

@@ -11,12 +11,12 @@ LAST_UID = 2_000_000_000
 def subtask_name(package: str, subtask_id: str) -> str:
     """Return the name of the child object of `package` for `subtask_id`.
 
-    Ids may differ only in case or punctuation, which names cannot show; a hash of the id keeps
-    such names apart.
+    Names cannot show the punctuation of an id; a hash keeps such names apart.
     """
     slug = slug_of(subtask_id)
     name = f"{package}-{slug}"
-    return name if slug == subtask_id else f"{name}-{short_hash(subtask_id, length=5)}"
+    plain = slug == subtask_id.lower()
+    return name if plain else f"{name}-{short_hash(subtask_id, length=5)}"
 
 
 def job_name(package: str, subtask_id: str, attempt: int, uid: str) -> str:

@@ -45,7 +45,14 @@ def being_deleted(seen: Observed, standing: Standing) -> Answer | None:
 
 def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
     """The package asks for something that cannot be; only an edit helps."""
-    path = graph.cycle(seen.package.spec.subtasks)
+    entries = seen.package.spec.subtasks
+    alike = graph.same_name(entries)
+    if alike:
+        return _stalled(
+            Reason.INVALID_SPEC,
+            f"The subtask ids {alike[0]} and {alike[1]} differ only in case; rename one.",
+        )
+    path = graph.cycle(entries)
     if not path:
         return None
     return _stalled(

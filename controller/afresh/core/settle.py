@@ -15,7 +15,7 @@ from afresh.contract.words import Marker, Outcome
 from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, verdict_of
 from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import TABLE, Next, backoff_after, probe_after
+from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
 from afresh.core.reasons import Reason
 
 MARKERS = {
@@ -106,7 +106,7 @@ def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
 
 def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> SubtaskRecord:
     """Return the record once `ended` is taken in: phase, counters and the wait, by the table."""
-    row = TABLE[ended.outcome]
+    row = row_of(ended)
     failures = record.consecutive_failures + (1 if row.counts else 0)
     update: dict[str, object] = {
         "consecutive_failures": failures,
@@ -120,7 +120,8 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
     if row.next is Next.DONE:
         phase = SubtaskPhase.DONE
         commit = (ended.result.commit if ended.result else None) or ""
-        update |= {"consecutive_failures": 0, "reason": Reason.VERIFIED, "commit": commit}
+        reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
+        update |= {"consecutive_failures": 0, "reason": reason, "commit": commit}
     elif row.next is Next.REVIEW:
         phase = SubtaskPhase.NEEDS_REVIEW
     elif row.counts and failures >= limit:
@@ -130,6 +131,14 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
         retries = record.transient_retries + 1
         update |= {"transient_retries": retries, "not_before": _not_before(ended, retries, now)}
     return _in_phase(record.model_copy(update=update), phase)
+
+
+def row_of(ended: Ended) -> Row:
+    """Return the row that holds. NoChanges with a commit is the agent's word, verified, that
+    nothing is needed; without one it is a failure."""
+    if ended.outcome is Outcome.NO_CHANGES and ended.result and ended.result.commit:
+        return TABLE[Outcome.SUCCESS]
+    return TABLE[ended.outcome]
 
 
 def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:

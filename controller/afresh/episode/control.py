@@ -1,4 +1,4 @@
-"""The runner's end of one control volume: starts commands in another container and hears how they end.
+"""The runner's end of one control volume: starts commands there and hears how they end.
 
 The other end is `contract.shim`. What comes back was written by whoever runs in that container: it
 is a claim. This file promises that no such claim can hang the runner or fill its memory.
@@ -25,11 +25,11 @@ DRAIN_LIMIT = 64 << 20
 TIME_LIMIT_CODE = 124
 
 
-class ContainerGone(Exception):
+class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as Ended is
     """The container's first process has ended."""
 
 
-class ContainerRefused(Exception):
+class ContainerRefused(Exception):  # noqa: N818  # as above
     """The container cannot keep what it was asked for. The argument says what."""
 
 

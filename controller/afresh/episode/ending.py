@@ -3,14 +3,23 @@
 Owns the one exception that carries an outcome. What follows from an outcome is the operator's.
 """
 
+from afresh.contract.report import VerifyResult
 from afresh.contract.words import Outcome
 
 
 class Ended(Exception):  # noqa: N818  # an end is not always an error
     """The subtask ends with `outcome`. `message` is a stable sentence that a user can act on."""
 
-    def __init__(self, outcome: Outcome, message: str, *, exit_code: int | None = None) -> None:
+    def __init__(
+        self,
+        outcome: Outcome,
+        message: str,
+        *,
+        exit_code: int | None = None,
+        verify: VerifyResult | None = None,
+    ) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.message = message
         self.exit_code = exit_code
+        self.verify = verify

@@ -3,7 +3,7 @@
 Knows nothing of what the lines say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 LINE_LIMIT = 1 << 20
@@ -49,3 +49,21 @@ class LineReader:
         self._kept.clear()
         self._cut = 0
         return line
+
+
+class LineSink:
+    """Takes bytes as they come and hands on whole lines."""
+
+    def __init__(self, take: Callable[[Line], None], limit: int = LINE_LIMIT) -> None:
+        self._reader = LineReader(limit)
+        self._take_line = take
+
+    def __call__(self, data: bytes) -> None:
+        """Take in some bytes."""
+        for line in self._reader.feed(data):
+            self._take_line(line)
+
+    def end(self) -> None:
+        """Hand on an unfinished last line."""
+        for line in self._reader.end():
+            self._take_line(line)

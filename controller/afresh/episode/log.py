@@ -25,11 +25,20 @@ class Log:
         """Print what the runner itself does."""
         self._print(f"afresh: {text}")
 
+    def trouble(self, text: str) -> None:
+        """Print a text of many lines, such as a traceback."""
+        for line in text.splitlines():
+            self.say(line)
+
     def agent(self, text: str) -> None:
         """Print an event of the agent, and keep it for the Report."""
         for line in self.redact(text).splitlines():
             self._tail.add(line)
             self._print(line)
+
+    def step(self, name: str, text: str) -> None:
+        """Print a line of a command's output."""
+        self._print(f"{name}: {text}")
 
     @property
     def tail(self) -> str:

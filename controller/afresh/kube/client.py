@@ -5,6 +5,7 @@ Owns the connection. Knows nothing of what the objects mean.
 
 import asyncio
 import json
+import os
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,14 +62,14 @@ class Kube:
         self._api = api
 
     @classmethod
-    async def connect(cls) -> Self:
-        """Connect from inside a cluster, or else by the kubeconfig."""
+    async def connect(cls, kubeconfig: str | None = None) -> Self:
+        """Connect by `kubeconfig`; else from inside a cluster; else by the user's kubeconfig."""
         settings = client.Configuration()
         settings.connection_pool_maxsize = 64
-        try:
+        if kubeconfig or not _in_cluster():
+            await config.load_kube_config(kubeconfig, client_configuration=settings)
+        else:
             config.load_incluster_config(client_configuration=settings)
-        except config.ConfigException:
-            await config.load_kube_config(client_configuration=settings)
         return cls(client.ApiClient(configuration=settings))
 
     async def close(self) -> None:
@@ -175,6 +176,10 @@ class Kube:
             metrics.API_REQUESTS.labels(method=method, code=code).inc()
         parsed: Manifest = json.loads(data)
         return parsed
+
+
+def _in_cluster() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ
 
 
 def _translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:

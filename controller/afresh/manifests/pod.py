@@ -12,7 +12,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 from afresh.contract.shim import SHIM
-from afresh.contract.words import CredentialsMode
+from afresh.contract.words import Checkout, CredentialsMode
 from afresh.manifests.volumes import mount, volumes
 
 HOSTNAME = "episode"
@@ -149,13 +149,19 @@ def _verify(parts: PodParts) -> dict[str, Any]:
         "resources": {"requests": VERIFY_REQUESTS, "limits": _limits(parts)},
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
-            mount("checkout", at.WORKTREE),
+            mount(_verified_volume(parts), at.WORKTREE),
             mount("verify-home", at.AGENT_HOME),
             mount("verify-control", at.CONTROL, read_only=True),
             mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
             mount("verify-tmp", "/tmp"),  # noqa: S108
         ],
     }
+
+
+def _verified_volume(parts: PodParts) -> str:
+    """The agent's worktree only where every subtask of the episode asks for it."""
+    tasks = parts.order.tasks
+    return "worktree" if all(t.verify.checkout is Checkout.WORKTREE for t in tasks) else "checkout"
 
 
 def _shim_environment(parts: PodParts) -> list[dict[str, Any]]:

@@ -52,7 +52,9 @@ class GoModule:
     def fingerprint(self) -> bytes:
         """What the programs depend on, apart from the compiler."""
         files = sorted(path for path in self.directory.iterdir() if path.suffix in _GO_SUFFIXES)
-        return b"\0".join(part for path in files for part in (bytes(path), path.read_bytes()))
+        return b"\0".join(
+            part for path in files for part in (path.name.encode(), path.read_bytes())
+        )
 
     def _text(self, name: str) -> str:
         return (self.directory / name).read_text()
@@ -123,10 +125,12 @@ def build(programs: Iterable[str]) -> None:
         return
     lock = directory().with_suffix(".lock")
     busy = "another build of the same programs is still running"
-    with exclusive(lock, wait_seconds=_LONGEST_BUILD_SECONDS, busy=busy):
-        with ThreadPoolExecutor(_BUILDS_AT_ONCE) as pool:
-            for _ in pool.map(lambda module: _build_module(module, wanted), _MODULES):
-                pass
+    with (
+        exclusive(lock, wait_seconds=_LONGEST_BUILD_SECONDS, busy=busy),
+        ThreadPoolExecutor(_BUILDS_AT_ONCE) as pool,
+    ):
+        for _ in pool.map(lambda module: _build_module(module, wanted), _MODULES):
+            pass
 
 
 def problem_with_go() -> str | None:

@@ -93,7 +93,6 @@ def loopback_api(port: int) -> ApiAddress:
 def etcd(paths: ClusterPaths, binaries: Path) -> Component:
     """The store, on sockets in the cluster's own directory: nobody else can reach it."""
     home = paths.root / "etcd"
-    peers = f"unix://{home}/peer.sock"
     return Component(
         name="etcd",
         command=(
@@ -102,10 +101,9 @@ def etcd(paths: ClusterPaths, binaries: Path) -> Component:
             # The data goes with the cluster: nothing is worth waiting for the disk.
             "--unsafe-no-fsync",
             f"--listen-client-urls={etcd_url(paths)}",
-            f"--advertise-client-urls={etcd_url(paths)}",
-            f"--listen-peer-urls={peers}",
-            f"--initial-advertise-peer-urls={peers}",
-            f"--initial-cluster=default={peers}",
+            f"--listen-peer-urls=unix://{home}/peer.sock",
+            # Required, though a single member has nobody to tell.
+            "--advertise-client-urls=http://localhost:2379",
             "--log-level=warn",
         ),
     )
@@ -152,7 +150,10 @@ def controller_manager(paths: ClusterPaths, binaries: Path) -> Component:
         name="kube-controller-manager",
         command=(
             f"{binaries}/kube-controller-manager",
-            *_kubeconfig_flags(paths, "controller-manager"),
+            f"--kubeconfig={paths.pki}/controller-manager.conf",
+            # With the default of 20 the controllers alone need 4 seconds to get going.
+            "--kube-api-qps=500",
+            "--kube-api-burst=1000",
             f"--service-account-private-key-file={paths.pki}/sa.key",
             f"--root-ca-file={paths.pki}/ca.crt",
             "--use-service-account-credentials",
@@ -168,7 +169,7 @@ def scheduler(paths: ClusterPaths, binaries: Path) -> Component:
         name="kube-scheduler",
         command=(
             f"{binaries}/kube-scheduler",
-            *_kubeconfig_flags(paths, "scheduler"),
+            f"--kubeconfig={paths.pki}/scheduler.conf",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
         ),
@@ -181,9 +182,7 @@ def containerd(paths: ClusterPaths, program: Path) -> Component:
     What it and the kubelet mount, and what they keep at places that cannot be configured, is
     visible to nobody else and gone with the last of their processes.
     """
-    hide = [
-        f"mount --bind '{paths.root}/private{place}' {place}" for place in PRIVATE_PLACES
-    ]
+    hide = [f"mount --bind '{paths.root}/private{place}' {place}" for place in PRIVATE_PLACES]
     script = [
         "set -e",
         # This copy of another cluster's namespace file would keep that namespace alive.
@@ -243,11 +242,3 @@ def proxy(paths: ClusterPaths, binaries: Path, *, containerd_pid: int) -> Compon
 
 def _beside(pid: int) -> tuple[str, ...]:
     return ("nsenter", f"--mount=/proc/{pid}/ns/mnt", "--")
-
-
-def _kubeconfig_flags(paths: ClusterPaths, client: str) -> tuple[str, ...]:
-    kubeconfig = f"{paths.pki}/{client}.conf"
-    return tuple(
-        f"--{flag}={kubeconfig}"
-        for flag in ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
-    )

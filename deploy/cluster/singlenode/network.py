@@ -24,7 +24,7 @@ _CLONE_NEWNET = 0x40000000
 # stay in the namespace, so the route ends there.
 _SETUP = f"""
 link set lo up
-link add node0 type veth peer name node0p
+link add name node0 type veth peer name node0p
 link set node0p up
 addr add {NODE_ADDRESS}/24 dev node0
 link set node0 up
@@ -50,7 +50,8 @@ def delete(name: str) -> None:
     """Remove the namespace with all its interfaces; one that is not there is no error."""
     if not path(name).exists():
         return
-    if path(name).is_mount():
+    # A namespace is mounted over the file. Crashes may have left more than one.
+    while path(name).stat().st_dev != _DIRECTORY.stat().st_dev:
         _run(["umount", "--lazy", str(path(name))])
     path(name).unlink()
 
@@ -70,7 +71,9 @@ def enter(name: str) -> None:
 
 def can_create() -> bool:
     """Try the interfaces that a node needs, in a namespace that is gone at once."""
-    attempt = "ip link add v type veth peer name w && ip link add b type bridge"
+    attempt = (
+        "ip link add name left type veth peer name right && ip link add name bridge0 type bridge"
+    )
     try:
         result = subprocess.run(
             ["unshare", "--net", "--", "sh", "-c", attempt], capture_output=True, check=False

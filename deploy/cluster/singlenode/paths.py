@@ -119,10 +119,20 @@ class ClusterPaths:
         """One JSON line for each write to the API."""
         return self.root / "audit.log"
 
+    @property
+    def logs(self) -> Path:
+        """The directory with one log file for each component."""
+        return self.root / "logs"
+
+    @property
+    def records(self) -> Path:
+        """The directory with one file for each component that says which process it is."""
+        return self.root / "processes"
+
     def log(self, component: str) -> Path:
         """The log file of `component`."""
-        return self.root / "logs" / f"{component}.log"
+        return self.logs / f"{component}.log"
 
     def record(self, component: str) -> Path:
         """The file that says which process `component` is."""
-        return self.root / "processes" / component
+        return self.records / component

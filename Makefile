@@ -1,0 +1,62 @@
+# What can be done here: `make help`.
+
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/afresh
+UV_VERSION := 0.13.9
+CLUSTER ?= own
+MODEL ?= scripted
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-down test check unit apiserver e2e bench crds fmt clean requirements
+
+help: ## Show what can be done
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+demo: ## See a real cluster run a real package (CLUSTER=current: yours; MODEL=real: with ANTHROPIC_API_KEY)
+	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL)
+
+demo-down: ## Remove the demo's cluster and everything it left
+	@python3 deploy/cluster down demo
+
+test: ## Run every test there is: lint, types, contracts, unit, API server, end to end
+	@deploy/test.sh
+
+check: .venv/.ready ## Lint, types and import contracts
+	.venv/bin/ruff format --check --quiet .
+	.venv/bin/ruff check --quiet .
+	.venv/bin/mypy
+	PYTHONPATH=controller .venv/bin/lint-imports --no-cache
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
+
+unit: .venv/.ready ## The tests that need no cluster (seconds)
+	$(PYTHON) -m pytest -q -m "not apiserver and not cluster"
+
+apiserver: .venv/.ready ## The tests on a real etcd and API server
+	$(PYTHON) -m pytest -q -m apiserver
+
+e2e: .venv/.ready ## The tests on a real node
+	$(PYTHON) -m pytest -q -m cluster
+
+bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json
+	@python3 -m tests.bench.handover
+
+crds: .venv/.ready ## Write crds/ from the models
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
+
+fmt: .venv/.ready ## Format the code
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix --quiet .
+
+clean: ## Remove what was built here
+	rm -rf .venv build dist
+
+.venv/.ready: pyproject.toml deploy/requirements/dev.txt
+	@deploy/venv.sh $(UV_VERSION)
+
+requirements: ## Pin the newest Python packages that pyproject.toml allows
+	@set -e; pin() { uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --upgrade "$$@"; }; \
+	pin pyproject.toml -o deploy/requirements/runner.txt; \
+	pin --extra operator pyproject.toml -o deploy/requirements/operator.txt; \
+	pin --extra operator --group dev pyproject.toml -o deploy/requirements/dev.txt

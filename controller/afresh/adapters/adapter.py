@@ -1,0 +1,70 @@
+"""What every adapter promises: how to call one agent program, and what its output means.
+
+Knows no program. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from afresh.contract.order import Agent
+from afresh.contract.words import Outcome
+
+# What a program that wants a key is given where the gateway holds the real one.
+PLACEHOLDER_KEY = "held-by-the-gateway"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start the program: its arguments, environment, input, and files below HOME."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stdin: str = ""
+    home_files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the program's own output says of its end. No outcome: it ended well."""
+
+    outcome: Outcome | None = None
+    message: str = ""
+
+
+class Reader(Protocol):
+    """Reads one run of the program. Lines may be cut at their end, and may be any garbage."""
+
+    def event(self, line: str) -> str | None:
+        """Take in a line of standard output; return it for people, or None if it says nothing."""
+        ...
+
+    def error(self, line: str) -> str | None:
+        """Take in a line of standard error; return it for people, or None if it says nothing."""
+        ...
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Say how the program ended, given its exit code."""
+        ...
+
+
+class Adapter(Protocol):
+    """One agent program."""
+
+    @property
+    def model_api(self) -> str | None:
+        """The kind of model API that it speaks through the gateway; None if it needs none."""
+        ...
+
+    @property
+    def droppings(self) -> tuple[str, ...]:
+        """Ignore patterns for files that it leaves in the worktree for its own use."""
+        ...
+
+    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:
+        """Return how to start it. `base_url` is the gateway's; None: it needs no gateway."""
+        ...
+
+    def reader(self) -> Reader:
+        """Return a reader for one run."""
+        ...

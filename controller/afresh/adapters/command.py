@@ -1,0 +1,41 @@
+"""Any program that reads a brief on standard input and exits with 0 when it ended well."""
+
+from afresh.adapters.adapter import Launch, Verdict
+from afresh.contract.order import Agent
+from afresh.contract.words import Outcome
+
+
+class CommandReader:
+    """Every line is for people; only the exit code decides."""
+
+    def event(self, line: str) -> str | None:
+        """Return the line itself."""
+        return line
+
+    def error(self, line: str) -> str | None:
+        """Return the line itself."""
+        return line
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Only 0 is a good end."""
+        if exit_code == 0:
+            return Verdict()
+        return Verdict(
+            outcome=Outcome.AGENT_ERROR,
+            message=f"The agent's program ended with exit code {exit_code}.",
+        )
+
+
+class CommandAdapter:
+    """The Order says what to run."""
+
+    model_api = None
+    droppings: tuple[str, ...] = ()
+
+    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:  # noqa: ARG002
+        """Return the Order's own command with the brief as its input."""
+        return Launch(argv=agent.command, stdin=brief)
+
+    def reader(self) -> CommandReader:
+        """Return a reader for one run."""
+        return CommandReader()

@@ -1,0 +1,15 @@
+"""From an adapter's name to the adapter."""
+
+from afresh.adapters.adapter import Adapter
+from afresh.adapters.command import CommandAdapter
+from afresh.contract.words import AdapterName
+
+
+def find_adapter(name: AdapterName) -> Adapter | None:
+    """Return the adapter, or None if this version has none of that name."""
+    return _ADAPTERS.get(name)
+
+
+_ADAPTERS: dict[AdapterName, Adapter] = {
+    AdapterName.COMMAND: CommandAdapter(),
+}

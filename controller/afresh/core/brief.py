@@ -1,0 +1,152 @@
+"""The brief: everything that an agent is told, as one Markdown text (design, section 5).
+
+The information boundary (S1) is here: the same parts give the same bytes, every sentence is in the
+present tense, and nothing tells who worked here before, how often, or how it went. Pure.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from afresh.contract.order import PlanLine, Task
+from afresh.contract.words import Marker
+from afresh.core.plan_file import one_line
+
+FACTS_LENGTH = 2000
+SUMMARY_LENGTH = 300
+ANY_FILE = "Any file that the task needs."
+
+OUTBOX = """\
+## What you may write besides
+Folder `.afresh/outbox/`, plain Markdown, a few lines each. Nothing else under `.afresh/` counts.
+- `summary.md`: one or two lines, in the present tense, on what now exists. Always.
+- `blocked.md`: what a person must decide. Then stop.
+- `discovery.md`: facts about this code base that others need.
+- `ideas.md`: problems and improvements outside this task. Leave those as they are.
+- `unchanged.md`: why the task needs no change, if it needs none.
+"""
+RULES = """\
+## Rules
+NEVER
+- change files other than those listed above, or weaken a test to make it pass;
+- commit, push, switch branches, or ask questions and wait: nobody answers;
+- guess where a person must decide: security and authentication, breaking a public interface,
+  migrating data, or code whose speed is critical. Write `blocked.md`, say what to decide, stop.
+ALWAYS
+- read the code that you change, and follow its conventions;
+- make the smallest change that completes the task, with its tests;
+- run the acceptance command, and finish only when it passes.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What a finished subtask left on the branch."""
+
+    id: str
+    title: str
+    summary: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefParts:
+    """What a brief is made from. `facts` are in the order of the plan, `pointers` exist there."""
+
+    goal: str
+    repository: str
+    branch: str
+    task: Task
+    guidance: tuple[str, ...] = ()
+    plan: tuple[PlanLine, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    pointers: tuple[str, ...] = ()
+
+
+def write_brief(parts: BriefParts) -> str:
+    """Return the brief."""
+    sections = (
+        _task(parts),
+        _files(parts.task),
+        _direction((*parts.guidance, *parts.task.guidance)),
+        facts_block(parts),
+        _acceptance(parts.task),
+        OUTBOX,
+        RULES,
+    )
+    return "\n".join(section for section in sections if section)
+
+
+def facts_block(parts: BriefParts) -> str:
+    """Return what stands now, at most 2,000 characters: what matters least is cut first."""
+    sections = [_next(parts), _gate(parts.task), *_done(parts.facts), *_done_files(parts.facts)]
+    block = "## What stands now\n"
+    for section in sections:
+        if len(block) + len(section) > FACTS_LENGTH:
+            break
+        block += section
+    return block
+
+
+def _task(parts: BriefParts) -> str:
+    task = parts.task
+    head = (
+        f"You work in the repository {parts.repository}, on the branch {parts.branch}.\n"
+        f"The goal of the work as a whole: {one_line(parts.goal)}\n"
+    )
+    read = f"Read first: {', '.join(parts.pointers)}.\n" if parts.pointers else ""
+    return f"{head}{read}\n# {one_line(f'{task.id} {task.title}')}\n{task.prompt.strip()}\n"
+
+
+def _files(task: Task) -> str:
+    allowed = "".join(f"- {one_line(glob)}\n" for glob in task.files) or f"{ANY_FILE}\n"
+    return f"## Files you may change\n{allowed}At most {task.max_new_files} of them new.\n"
+
+
+def _direction(guidance: Sequence[str]) -> str:
+    if not guidance:
+        return ""
+    return "## Direction\n" + "".join(f"- {one_line(item)}\n" for item in guidance)
+
+
+def _next(parts: BriefParts) -> str:
+    ids = [line.id for line in parts.plan]
+    after = ids.index(parts.task.id) + 1 if parts.task.id in ids else len(ids)
+    open_lines = [line for line in parts.plan[after:] if line.marker is Marker.PENDING]
+    plan = "The plan is in `.afresh/PLAN.md`; this task is marked `[~]` there.\n" if ids else ""
+    if not open_lines:
+        return plan
+    return f"{plan}After this task comes {_named(open_lines[0].id, open_lines[0].title)}.\n"
+
+
+def _gate(task: Task) -> str:
+    return f"The gate is the acceptance command of {task.id}, run on a clean checkout.\n"
+
+
+def _done(facts: Iterable[Fact]) -> list[str]:
+    return [
+        f"- {_named(fact.id, fact.title)} is done."
+        f"{' ' + one_line(fact.summary)[:SUMMARY_LENGTH] if fact.summary else ''}\n"
+        for fact in facts
+    ]
+
+
+def _done_files(facts: Iterable[Fact]) -> list[str]:
+    return [
+        f"- Files of {fact.id}: {', '.join(one_line(name) for name in fact.files)}\n"
+        for fact in facts
+        if fact.files
+    ]
+
+
+def _named(identity: str, title: str) -> str:
+    return one_line(identity if title in ("", identity) else f"{identity} ({title})")
+
+
+def _acceptance(task: Task) -> str:
+    words = " ".join(_quoted(word) for word in task.verify.command)
+    return f"## Done means\nThis command passes:\n\n    {words}\n"
+
+
+def _quoted(word: str) -> str:
+    safe = word and all(ch.isalnum() or ch in "@%+=:,./-_" for ch in word)
+    return word if safe else "'" + word.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,100 @@
+"""Second stage: run the agent's program to its end or its limit, and leave nothing of it running.
+
+Owns the agent's run. What it says is a claim; the stages after it look for themselves.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from afresh.adapters.adapter import Adapter, Launch, Verdict
+from afresh.contract.words import Outcome
+from afresh.episode.control import Command, ContainerGone, ContainerRefused, Ending
+from afresh.episode.ending import Ended
+from afresh.episode.lines import Line, LineSink
+from afresh.episode.script import Script
+from afresh.episode.step import run_step
+from afresh.episode.workplace import Workplace
+
+NO_LIMIT = (
+    "The shell of the agent's image can set no process limit; use an image whose /bin/sh is "
+    "dash, bash or busybox."
+)
+NOT_FIRST = "The agent's container must not share its process namespace."
+CANNOT_RUN = (126, 127)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnd:
+    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in."""
+
+    verdict: Verdict
+    exit_code: int | None = None
+
+
+def get_ready(work: Workplace) -> None:
+    """Wait for the agent's container, and run setup in it. Raises Ended."""
+    try:
+        work.agent_control.greet()
+    except ContainerRefused as refusal:
+        reason = NO_LIMIT if str(refusal) == "pids" else NOT_FIRST
+        raise Ended(Outcome.CONFIG, reason) from refusal
+    except ContainerGone:
+        raise Ended(Outcome.INFRASTRUCTURE, "The agent's container ended too early.") from None
+    setup = work.order.setup
+    if setup is None:
+        return
+    end = run_step(work.agent_control, "setup", setup, work.paths.agent_sees, work.log)
+    if end.exit_code:
+        raise Ended(
+            Outcome.CONFIG,
+            f"The setup command failed with exit code {end.exit_code}; "
+            "correct spec.setup of the WorkPackage or its image.",
+            exit_code=end.exit_code,
+        )
+
+
+def run_agent(work: Workplace, adapter: Adapter, launch: Launch) -> AgentEnd:
+    """Run the program. When this returns, none of its processes is left, or the end says so."""
+    reader = adapter.reader()
+    out = LineSink(_teller(work, reader.event))
+    err = LineSink(_teller(work, reader.error))
+    script = Script(
+        argv=launch.argv, seen=work.paths.agent_sees, environment=launch.environment
+    ).text()
+    limit = work.order.agent.timeout_seconds
+    command = Command(name="agent", script=script, stdin=launch.stdin, limit=limit)
+    work.reporter.reached("agentStarted")
+    try:
+        ending = work.agent_control.run(command, out, err, lambda: None)
+    except ContainerGone:
+        ending = Ending()
+    work.reporter.reached("agentEnded", time.time())
+    cleared = ending.exit_code is None or work.agent_control.clear()
+    out.end()
+    err.end()
+    return AgentEnd(verdict=_verdict(ending, cleared, reader.verdict), exit_code=ending.exit_code)
+
+
+def _teller(work: Workplace, read: Callable[[str], str | None]) -> Callable[[Line], None]:
+    def take(line: Line) -> None:
+        said = read(line.text)
+        if said:
+            work.log.agent(said)
+
+    return take
+
+
+def _verdict(ending: Ending, cleared: bool, own: Callable[[int], Verdict]) -> Verdict:
+    if ending.timed_out:
+        return Verdict(
+            outcome=Outcome.TIMEOUT,
+            message="The agent did not end within spec.episode.timeoutSeconds.",
+        )
+    if ending.exit_code is None:
+        return Verdict(outcome=Outcome.AGENT_ERROR, message="The agent's container was killed.")
+    if not cleared:
+        return Verdict(
+            outcome=Outcome.AGENT_ERROR, message="The agent left processes that cannot be stopped."
+        )
+    return own(ending.exit_code)

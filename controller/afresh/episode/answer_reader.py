@@ -1,0 +1,51 @@
+"""Reads the model's answers as they pass through the gateway, in bounded memory.
+
+Owns the two forms that an answer comes in, a stream of events and one JSON message. What is in them
+is the provider's file.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from afresh.episode.lines import LineReader
+from afresh.episode.model_api import Answer, ModelApi, Tokens
+
+MESSAGE_LIMIT = 8 << 20
+# Events that count are small; the long ones carry text.
+EVENT_LIMIT = 256 << 10
+
+
+class AnswerReader:
+    """Reads one answer."""
+
+    def __init__(self, api: ModelApi, content_type: str) -> None:
+        self.answer = Answer(tokens=Tokens())
+        self._api = api
+        self._streamed = content_type.startswith("text/event-stream")
+        self._lines = LineReader(EVENT_LIMIT)
+        self._body = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Take in a piece of the body."""
+        if not self._streamed:
+            if len(self._body) <= MESSAGE_LIMIT:
+                self._body += data
+            return
+        for line in self._lines.feed(data):
+            if line.text.startswith("data:") and not line.cut:
+                event = _json(line.text.removeprefix("data:"))
+                self._api.take_event(self.answer, event)
+
+    def end(self) -> None:
+        """Take in that the body is complete."""
+        if not self._streamed and len(self._body) <= MESSAGE_LIMIT:
+            self._api.take_message(self.answer, _json(self._body.decode(errors="replace")))
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,210 @@
+"""Reads the mounted Secrets, says which one is missing, and hands git its own.
+
+Owns every sentence about Secrets and about a remote that refuses. No value leaves this file but
+into the private files that git reads, to the gateway, and to the redactor.
+"""
+
+import base64
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from afresh.contract.order import Order, Repository
+from afresh.contract.words import CredentialsMode, Outcome
+from afresh.episode.ending import Ended
+from afresh.episode.git_faults import Fault, GitError
+from afresh.episode.paths import Paths
+
+API_KEY = "api-key"
+PUBLIC = frozenset({"username", "known_hosts", "ca.crt"})
+MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretMount:
+    """A Secret as a directory of files. Mounts are optional: a missing Secret is an empty one."""
+
+    name: str
+    namespace: str
+    field: str
+    directory: Path
+
+    def find(self, key: str) -> str | None:
+        """Return the value under `key` without surrounding white space, if there is one."""
+        path = self.directory / key
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        return path.read_text(encoding="utf-8", errors="replace").strip() or None
+
+    def require(self, key: str) -> str:
+        """Return the value under `key`. Raises Ended with what to mend."""
+        value = self.find(key)
+        if value is None:
+            raise Ended(
+                Outcome.CONFIG,
+                f'Secret "{self.name}" in namespace "{self.namespace}" has no key "{key}"; '
+                f"create it or correct {self.field}.",
+            )
+        return value
+
+
+def model_key(order: Order, paths: Paths) -> str | None:
+    """Return the model's key where the gateway holds it. Raises Ended if it is missing."""
+    agent = order.agent
+    if agent.credentials_mode is not CredentialsMode.GATEWAY or not agent.secret_name:
+        return None
+    return _model_secret(order, paths, agent.secret_name).require(API_KEY)
+
+
+def known_secrets(paths: Paths) -> list[str]:
+    """Return every secret value that the runner can see, for the redactor."""
+    values = [
+        path.read_text(encoding="utf-8", errors="replace")
+        for directory in (paths.git_secret, paths.model_secret, paths.token.parent)
+        if directory.is_dir()
+        for path in directory.iterdir()
+        if path.is_file() and path.name not in PUBLIC
+    ]
+    username = paths.git_secret / "username"
+    if username.is_file():
+        user = username.read_text(encoding="utf-8", errors="replace").strip()
+        values += [f"{user}:{value.strip()}" for value in values]
+    return values
+
+
+def write_git_credentials(order: Order, paths: Paths) -> None:
+    """Write the private files that git and ssh read. Raises Ended if the Secret lacks a key."""
+    paths.git_dir.mkdir(parents=True, exist_ok=True)
+    secret = _git_secret(order, paths)
+    if _is_ssh(order.repository.url):
+        config = _ssh(secret, order.repository, paths.git_dir)
+    else:
+        config = _http(secret, order.repository) if secret else ""
+    private(paths.git_dir / "credentials", config)
+
+
+def private(path: Path, content: str) -> None:
+    """Write a file that only this user can read."""
+    path.touch(mode=0o600)
+    path.chmod(0o600)
+    path.write_text(content)
+
+
+def remote_problem(order: Order, error: GitError) -> Ended:
+    """Return how the episode ends when the remote failed it."""
+    repository = order.repository
+    url = public_url(repository.url)
+    what, outcome = {
+        Fault.DENIED: (_denied(order, url), Outcome.AUTH),
+        Fault.NOT_FOUND: (
+            f"The repository {url} is not found, or its credentials may not see it; "
+            "correct spec.repository of the WorkPackage.",
+            Outcome.CONFIG,
+        ),
+        Fault.REDIRECTED: (
+            f"The repository {url} answers with a redirect; "
+            "correct spec.repository.url of the WorkPackage.",
+            Outcome.CONFIG,
+        ),
+        Fault.UNTRUSTED: (
+            f"The identity of the server of {url} cannot be verified; give the git Secret "
+            "the key ca.crt, or known_hosts for SSH.",
+            Outcome.CONFIG,
+        ),
+        Fault.REFUSED: (
+            f'The server of {url} refuses to update branch "{repository.branch}"; '
+            "allow it or choose another spec.repository.branch.",
+            Outcome.CONFIG,
+        ),
+    }.get(error.fault, (f"The repository {url} cannot be reached.", Outcome.INFRASTRUCTURE))
+    return Ended(outcome, what)
+
+
+def public_url(url: str) -> str:
+    """Return the URL without a user name or password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _denied(order: Order, url: str) -> str:
+    name = order.repository.secret_name
+    if name is None:
+        return (
+            f"The repository {url} asks for credentials; "
+            "name a Secret in spec.repository.secretName of the WorkPackage."
+        )
+    return (
+        f'The repository {url} denies access with the credentials of Secret "{name}" '
+        f'in namespace "{_namespace(order)}"; correct that Secret.'
+    )
+
+
+def _http(secret: SecretMount, repository: Repository) -> str:
+    site = urlsplit(repository.url)
+    # Sent at once: without it, git asks the server first and is refused each time.
+    config = (
+        f'[http "{site.scheme}://{site.netloc}/"]\n'
+        f"\textraHeader = Authorization: Basic {_basic(secret)}\n"
+    )
+    if secret.find("ca.crt"):
+        config += f"[http]\n\tsslCAInfo = {secret.directory / 'ca.crt'}\n"
+    return config
+
+
+def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> str:
+    if secret is None:
+        raise Ended(
+            Outcome.CONFIG,
+            f"The repository {public_url(repository.url)} needs an SSH key; "
+            "name a Secret in spec.repository.secretName of the WorkPackage.",
+        )
+    # A copy: ssh refuses a key that a group may read, and mounted Secrets are group-readable.
+    private(git_dir / "ssh-key", secret.require("ssh-privatekey") + "\n")
+    private(git_dir / "known-hosts", secret.require("known_hosts") + "\n")
+    options = {
+        "IdentityFile": git_dir / "ssh-key",
+        "IdentitiesOnly": "yes",
+        "UserKnownHostsFile": git_dir / "known-hosts",
+        "GlobalKnownHostsFile": "/dev/null",
+        "StrictHostKeyChecking": "yes",
+        "BatchMode": "yes",
+        "ConnectTimeout": "30",
+    }
+    words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    return f"[core]\n\tsshCommand = {shlex.join(['ssh', '-F', '/dev/null', *words])}\n"
+
+
+def _is_ssh(url: str) -> bool:
+    # scp's short form, user@host:path, has no scheme.
+    return url.startswith("ssh://") or "://" not in url
+
+
+def _basic(secret: SecretMount) -> str:
+    pair = f"{secret.require('username')}:{secret.require('password')}"
+    return base64.b64encode(pair.encode()).decode()
+
+
+def _git_secret(order: Order, paths: Paths) -> SecretMount | None:
+    name = order.repository.secret_name
+    if name is None:
+        return None
+    return SecretMount(
+        name=name,
+        namespace=_namespace(order),
+        field="spec.repository.secretName of the WorkPackage",
+        directory=paths.git_secret,
+    )
+
+
+def _model_secret(order: Order, paths: Paths, name: str) -> SecretMount:
+    return SecretMount(
+        name=name,
+        namespace=_namespace(order),
+        field="spec.credentials.secretName of the AgentClass",
+        directory=paths.model_secret,
+    )
+
+
+def _namespace(order: Order) -> str:
+    return order.package.partition("/")[0]

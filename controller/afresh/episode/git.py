@@ -1,0 +1,159 @@
+"""Runs the git binary on a repository that nobody else can write to.
+
+Owns git's environment and configuration: no hooks, no filters, no attributes, no system, user or
+worktree configuration, no prompts, and no credential on a command line or in the environment. Knows
+nothing of branches and subtasks; what a failure means is `git_faults`.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.episode.git_faults import GitError, classify
+
+LOCAL_SECONDS = 300
+REMOTE_SECONDS = 180
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = false
+\tfilemode = true
+\tsymlinks = true
+\tlogallrefupdates = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tuntrackedCache = false
+\tautocrlf = false
+\tsafecrlf = false
+\tpreloadIndex = true
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[advice]
+\taddEmbeddedRepo = false
+[diff]
+\tignoreSubmodules = all
+\tnoprefix = false
+[submodule]
+\trecurse = false
+[fetch]
+\trecurseSubmodules = false
+[push]
+\trecurseSubmodules = no
+[commit]
+\tgpgSign = false
+[protocol]
+\tversion = 2
+\tallow = never
+[protocol "http"]
+\tallow = always
+[protocol "https"]
+\tallow = always
+[protocol "ssh"]
+\tallow = always
+[http]
+\tfollowRedirects = false
+\tlowSpeedLimit = 100
+\tlowSpeedTime = 60
+[include]
+\tpath = credentials
+"""
+# Highest in precedence, so that no file of the repository can ask for a conversion.
+ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
+
+LOCAL_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "/bin/false",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """One trusted repository."""
+
+    git_dir: Path
+
+    def create(self, excluded: Sequence[str] = ()) -> None:
+        """Write an empty repository; untracked files matching `excluded` are never staged."""
+        for name in ("objects", "refs", "info"):
+            (self.git_dir / name).mkdir(parents=True, exist_ok=True)
+        (self.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
+        (self.git_dir / "config").write_text(CONFIG)
+        (self.git_dir / "info" / "attributes").write_text(ATTRIBUTES)
+        (self.git_dir / "info" / "exclude").write_text("".join(f"{item}\n" for item in excluded))
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        index: Path | None = None,
+        tree: Path | None = None,
+        extra: Mapping[str, str] | None = None,
+        timeout: float = LOCAL_SECONDS,
+    ) -> bytes:
+        """Run git and return its output. Raises GitError.
+
+        `index` is an index file besides the repository's own, `tree` the work tree to look at.
+        """
+        environment = self._environment(index, tree) | dict(extra or {})
+        process = subprocess.Popen(  # noqa: S603  # arguments are a list, never a shell's
+            ["git", *arguments],  # noqa: S607  # the image's git, found by the image's PATH
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=tree or self.git_dir,
+            start_new_session=True,  # a timeout must reach git's own children
+        )
+        try:
+            out, err = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise GitError(arguments[0], f"no answer within {timeout:.0f} seconds") from None
+        if process.returncode:
+            text = err.decode(errors="replace")
+            raise GitError(arguments[0], text, fault=classify(text + out.decode(errors="replace")))
+        return out
+
+    def text(self, *arguments: str, index: Path | None = None, stdin: bytes = b"") -> str:
+        """Run git and return its output as one stripped text. Raises GitError."""
+        return self.run(*arguments, index=index, stdin=stdin).decode(errors="replace").strip()
+
+    def store(self, content: bytes) -> str:
+        """Write a blob and return its id."""
+        return self.text("hash-object", "-w", "--stdin", stdin=content)
+
+    def read(self, revision: str, path: str) -> bytes:
+        """Return a file of a commit; empty if it is not there."""
+        listed = self.run("ls-tree", "-z", revision, "--", path)
+        if not listed.startswith(b"100"):
+            return b""
+        return self.run("cat-file", "blob", listed.split(b"\t")[0].split()[2].decode())
+
+    def _environment(self, index: Path | None, tree: Path | None) -> dict[str, str]:
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self.git_dir),
+            **LOCAL_ENVIRONMENT,
+            "GIT_DIR": str(self.git_dir),
+        }
+        if index:
+            environment["GIT_INDEX_FILE"] = str(index)
+        if tree:
+            environment["GIT_WORK_TREE"] = str(tree)
+        return environment

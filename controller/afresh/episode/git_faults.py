@@ -1,0 +1,72 @@
+"""What went wrong when git failed, found in its messages (in the C locale).
+
+Owns the patterns. Runs nothing.
+"""
+
+import re
+from enum import Enum, auto
+
+
+class Fault(Enum):
+    """Why git failed."""
+
+    DENIED = auto()
+    NOT_FOUND = auto()
+    REF_MISSING = auto()
+    NOTHING_OWN = auto()  # a shallow fetch that would bring no commit
+    NO_EXCLUDE = auto()  # a server that cannot leave out what a ref holds
+    MOVED = auto()  # the compare-and-swap failed
+    REFUSED = auto()  # a hook or a protected branch
+    REDIRECTED = auto()
+    UNTRUSTED = auto()  # a certificate or a host key
+    UNREACHABLE = auto()
+    OTHER = auto()
+
+
+# The first that matches holds.
+_PATTERNS: tuple[tuple[Fault, str], ...] = (
+    (Fault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
+    (Fault.NOTHING_OWN, r"no commits selected for shallow"),
+    (Fault.NO_EXCLUDE, r"deepen-not|does not support (--)?shallow|does not support --deepen"),
+    (
+        Fault.MOVED,
+        r"stale info|fetch first|non-fast-forward|cannot lock ref|reference already exists",
+    ),
+    (
+        Fault.DENIED,
+        r"could not read (Username|Password)|Authentication failed|returned error: 40[13]"
+        r"|HTTP 40[13]|Permission denied|Permission to \S+ denied|[Aa]ccess denied|not authorized",
+    ),
+    (Fault.REFUSED, r"\[remote rejected\]|pre-receive hook declined|protected branch"),
+    (Fault.REDIRECTED, r"returned error: 30\d|unable to update url base from redirection"),
+    (
+        Fault.NOT_FOUND,
+        r"repository '.*' not found|returned error: 404|does not appear to be a git repository"
+        r"|not valid: is this a git repository|Repository not found|transport '.*' not allowed",
+    ),
+    (
+        Fault.UNTRUSTED,
+        r"certificate verif|certificate problem|SSL certificate|Host key verification failed"
+        r"|error setting certificate",
+    ),
+    (
+        Fault.UNREACHABLE,
+        r"Could not resolve|Failed to connect|Connection (refused|reset|timed out|closed)"
+        r"|returned error: (429|5\d\d)|early EOF|RPC failed|hung up|No route to host|timed out"
+        r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access",
+    ),
+)
+_COMPILED = tuple((fault, re.compile(pattern)) for fault, pattern in _PATTERNS)
+
+
+class GitError(Exception):
+    """Git failed. The text is git's own and may name URLs: redact it before showing it."""
+
+    def __init__(self, command: str, text: str, *, fault: Fault = Fault.UNREACHABLE) -> None:
+        super().__init__(f"git {command}: {text.strip()}")
+        self.fault = fault
+
+
+def classify(text: str) -> Fault:
+    """Return why git failed by what it said."""
+    return next((fault for fault, pattern in _COMPILED if pattern.search(text)), Fault.OTHER)

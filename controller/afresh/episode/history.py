@@ -1,0 +1,81 @@
+"""The branch's own commits: what earlier episodes of the package have finished.
+
+Owns the trailers: writing them into a message and reading them back. Runs one `git log`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from afresh.contract.order import Order, Task
+from afresh.core.plan_file import one_line
+from afresh.episode.git import Git
+
+PACKAGE = "Afresh-Package"
+SUBTASK = "Afresh-Subtask"
+REVISION = "Afresh-Revision"
+FILES = "Afresh-Files"
+FILES_NAMED = 20
+MOST_COMMITS = 1000
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit with its message taken apart."""
+
+    id: str
+    subject: str
+    body: str = ""
+    trailers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it changed, as far as it names them."""
+        return tuple(name for name in self.trailers.get(FILES, "").split(", ") if name)
+
+
+def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str:
+    """Return the commit message for a subtask; trailers are its last paragraph."""
+    named = [name for name in files if ", " not in name and name.isprintable()][:FILES_NAMED]
+    trailers = {
+        PACKAGE: order.package,
+        SUBTASK: task.id,
+        REVISION: str(task.revision),
+        **({FILES: ", ".join(named)} if named else {}),
+    }
+    paragraphs = [
+        one_line(f"{task.id}: {task.title}"),
+        summary.strip(),
+        "\n".join(f"{key}: {value}" for key, value in trailers.items()),
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def own_commits(git: Git, head: str) -> tuple[Commit, ...]:
+    """Return the commits that are reachable from `head` in the fetched history, newest first."""
+    log = git.run("log", "-z", f"-n{MOST_COMMITS}", "--format=%H%n%B", head)
+    return tuple(_parse(entry) for entry in log.decode(errors="replace").split("\0") if entry)
+
+
+def find_done(commits: Iterable[Commit], order: Order, task: Task) -> Commit | None:
+    """Return the newest commit that finished this subtask at the wanted revision or a later one."""
+    for commit in commits:
+        trailers = commit.trailers
+        if (trailers.get(PACKAGE), trailers.get(SUBTASK)) != (order.package, task.id):
+            continue
+        revision = trailers.get(REVISION, "")
+        if revision.isdecimal() and int(revision) >= task.revision:
+            return commit
+    return None
+
+
+def _parse(entry: str) -> Commit:
+    identity, _, text = entry.partition("\n")
+    paragraphs = text.strip().split("\n\n")
+    matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].splitlines()]
+    trailers = {match[1]: match[2] for match in matches if match}
+    if len(paragraphs) == 1 or len(trailers) != len(matches):
+        trailers = {}
+    body = paragraphs[1:-1] if trailers else paragraphs[1:]
+    return Commit(id=identity, subject=paragraphs[0], body="\n\n".join(body), trailers=trailers)

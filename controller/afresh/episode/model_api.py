@@ -1,0 +1,91 @@
+"""What the gateway must know of a provider's API, and the values that answers are reduced to.
+
+Knows no provider; each has a file of its own. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Protocol
+
+
+class Route(Enum):
+    """What the gateway does with a request."""
+
+    GENERATE = auto()  # forwarded, counted as a turn, metered
+    FORWARD = auto()  # forwarded: counting tokens, listing models
+    LOCAL = auto()  # answered here: a CLI looking whether somebody is there
+    FORBIDDEN = auto()
+
+
+class Fault(Enum):
+    """Why a request for the model did not get a whole answer."""
+
+    KEY_REFUSED = auto()
+    NO_CREDIT = auto()
+    RATE_LIMITED = auto()
+    UNAVAILABLE = auto()  # overloaded, 5xx
+    UNREACHABLE = auto()  # no connection, or one that broke
+    EMPTY = auto()
+    NO_SUCH_MODEL = auto()
+    TOO_LONG = auto()  # the conversation does not fit into the model's context
+    REJECTED = auto()  # anything else; the agent's own mistake
+
+
+@dataclass(slots=True, kw_only=True)
+class Tokens:
+    """What one answer counted. Later numbers of a stream replace earlier ones."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """One answer of the model, filled in while it passes by."""
+
+    model: str = ""
+    tokens: Tokens
+    began: bool = False
+    ended: bool = False
+    fault: Fault | None = None
+
+
+class ModelApi(Protocol):
+    """One provider's API."""
+
+    default_endpoint: str
+
+    def route(self, method: str, path: str) -> Route:
+        """Return what is to be done with a request."""
+        ...
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key."""
+        ...
+
+    def is_key_header(self, name: str) -> bool:
+        """Whether a header (lower case) of the agent's could carry a key; it is dropped."""
+        ...
+
+    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+        """Take in one event of a streamed answer."""
+        ...
+
+    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+        """Take in a whole answer that was not streamed."""
+        ...
+
+    def fault_of(self, status: int, body: bytes) -> Fault:
+        """Return why the API refused a request."""
+        ...
+
+    def reset_time(self, headers: Mapping[str, str], now: float) -> float | None:
+        """Return when the API says that a limit ends, in seconds since the epoch."""
+        ...
+
+    def refusal(self, message: str) -> bytes:
+        """Return the body of an error in the API's own form."""
+        ...

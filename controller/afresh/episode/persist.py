@@ -1,0 +1,32 @@
+"""Last stage: put the verified commit on the branch, if the branch is still where it was.
+
+Owns the push. A push either moves the branch from the expected commit to this one, or does nothing.
+"""
+
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.episode import credentials
+from afresh.episode.ending import Ended
+from afresh.episode.git import REMOTE_SECONDS, Git
+from afresh.episode.git_faults import Fault, GitError
+from afresh.episode.prepare import Start
+
+
+def push(git: Git, order: Order, start: Start, commit: str) -> None:
+    """Push `commit` by compare-and-swap on what the branch was at the start. Raises Ended."""
+    branch = f"refs/heads/{order.repository.branch}"
+    lease = f"--force-with-lease={branch}:{start.expected}"
+    url = order.repository.url
+    try:
+        git.run(
+            *("push", "--quiet", "--porcelain", "--no-verify", lease),
+            *("--", url, f"{commit}:{branch}"),
+            timeout=REMOTE_SECONDS,
+        )
+    except GitError as error:
+        if error.fault is Fault.MOVED:
+            raise Ended(
+                Outcome.CONFLICT,
+                f'The branch "{order.repository.branch}" was changed by somebody else.',
+            ) from error
+        raise credentials.remote_problem(order, error) from error

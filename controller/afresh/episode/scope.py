@@ -1,0 +1,67 @@
+"""Which files a subtask may change: globs, and how many may be new.
+
+Pure. In a glob `*` and `?` stay within one folder, `**` crosses folders, `[...]` is a set of
+characters, and a glob that names a folder (with or without `/` at its end) means all that is in it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from afresh.contract.order import Task
+
+GITLINK = "160000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One changed path of the tree; `status` is git's letter, modes are git's."""
+
+    path: str
+    status: str
+    mode: str
+
+
+def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
+    """Return a sentence naming what is out of the subtask's scope, or None."""
+    for change in changes:
+        if change.mode == GITLINK and change.status != "D":
+            return f"The agent left an embedded repository at {change.path}."
+    outside = sorted(change.path for change in changes if not allowed(task.files, change.path))
+    if outside:
+        return f"The agent changed files outside of the subtask's files: {_some(outside)}."
+    new = sorted(change.path for change in changes if change.status == "A")
+    if len(new) > task.max_new_files:
+        return f"The agent added more files than maxNewFiles allows: {_some(new)}."
+    return None
+
+
+def allowed(globs: Iterable[str], path: str) -> bool:
+    """Whether `path` matches one of the globs; no globs allow everything."""
+    patterns = tuple(globs)
+    return not patterns or any(_compiled(glob).fullmatch(path) for glob in patterns)
+
+
+def _some(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:5]) + (" and others" if len(paths) > 5 else "")
+
+
+@cache
+def _compiled(glob: str) -> re.Pattern[str]:
+    pattern = "".join(_piece(token) for token in _TOKEN.findall(glob.rstrip("/")))
+    return re.compile(f"{pattern}(?:/.*)?", re.DOTALL)
+
+
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL)
+
+
+def _piece(token: str) -> str:
+    fixed = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
+    if fixed:
+        return fixed
+    if len(token) > 1:
+        inverted = "^" if token[1] == "!" else ""
+        body = re.sub(r"([\\\[\^])", r"\\\1", token[1 + len(inverted) : -1])
+        return f"(?!/)[{inverted}{body}]"
+    return re.escape(token)

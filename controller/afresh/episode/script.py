@@ -1,0 +1,47 @@
+"""Writes the shell scripts that the other containers run.
+
+What an agent or an acceptance command can see in its environment, beyond what the pod's builder put
+there, is decided here and nowhere else. Pure.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from afresh.episode.paths import Seen
+
+# Set by the kubelet in every container, and by the pod's builder for the shim. None is the
+# agent's business, and some of them differ between clusters.
+HIDDEN = (
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "KUBERNETES_SERVICE_PORT_HTTPS",
+    "KUBERNETES_PORT",
+    "KUBERNETES_PORT_443_TCP",
+    "KUBERNETES_PORT_443_TCP_PROTO",
+    "KUBERNETES_PORT_443_TCP_PORT",
+    "KUBERNETES_PORT_443_TCP_ADDR",
+    "AFRESH_CONTROL",
+    "AFRESH_PIDS_LIMIT",
+    "OLDPWD",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A program with its arguments and environment, to run in a container's own tree."""
+
+    argv: Sequence[str]
+    seen: Seen
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """Return it for a POSIX shell, which becomes the program."""
+        variables = {"HOME": str(self.seen.home), **self.environment}
+        lines = [
+            f"cd {shlex.quote(str(self.seen.tree))} || exit 126",
+            f"unset {' '.join(HIDDEN)}",
+            *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
+            f"exec {shlex.join(self.argv)}",
+        ]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,140 @@
+"""From what the agent left in the worktree to one commit that is not on the branch yet.
+
+Trusts nothing in the worktree: its repository, attributes, hooks and configuration are not used,
+links are stored and never followed, and `.afresh` is the runner's. Runs nothing from there.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.contract.order import Order, Task
+from afresh.contract.words import Marker, Outcome
+from afresh.core import plan_file
+from afresh.core.plan_file import one_line
+from afresh.episode import worktree
+from afresh.episode.ending import Ended
+from afresh.episode.git import Git
+from afresh.episode.git_faults import GitError
+from afresh.episode.history import message
+from afresh.episode.outbox import Outbox
+from afresh.episode.redact import Redactor
+from afresh.episode.scope import Change, scope_problem
+
+LOCKED = "The agent left files that cannot be read; see the log."
+INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The agent's changes to the tree of `head`, and what it says about them."""
+
+    head: str
+    tree: str
+    changes: tuple[Change, ...]
+    outbox: Outbox
+
+
+def take(git: Git, head: str, tree: Path, outbox: Outbox) -> Snapshot:
+    """Stage the worktree. Raises Ended for what can never be part of a commit."""
+    strange = _first_strange(git, tree)
+    if strange:
+        raise Ended(Outcome.OUT_OF_SCOPE, strange)
+    git.run("read-tree", head)
+    try:
+        git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
+    except GitError as error:
+        if "invalid path" in str(error):
+            raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
+        raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
+    staged = git.text("write-tree")
+    return Snapshot(head=head, tree=staged, changes=_changes(git, head, staged), outbox=outbox)
+
+
+def check_scope(task: Task, snapshot: Snapshot) -> None:
+    """Raise Ended if the changes go beyond what the subtask may change."""
+    problem = scope_problem(task, snapshot.changes)
+    if problem:
+        raise Ended(Outcome.OUT_OF_SCOPE, problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit that only needs to be pushed, and the plan in it."""
+
+    id: str
+    plan: str
+
+
+def commit(git: Git, order: Order, task: Task, snapshot: Snapshot, redact: Redactor) -> Commit:
+    """Commit the staged changes with the plan as it will stand, and the agent's notes."""
+    plan = planned(order, task, Marker.DONE)
+    outbox = snapshot.outbox
+    files = {worktree.PLAN: plan.encode()}
+    for path, title, note in (
+        (worktree.DISCOVERY, "Discovery", outbox.discovery),
+        (worktree.IDEAS, "Ideas", outbox.ideas),
+    ):
+        if note:
+            old = git.read(snapshot.head, path) or f"# {title}\n".encode()
+            heading = one_line(f"{task.id} {task.title}")
+            files[path] = old + f"\n## {heading}\n\n{redact(note)}\n".encode()
+    entries = "".join(f"100644 {git.store(text)}\t{path}\0" for path, text in files.items())
+    git.run("update-index", "-z", "--replace", "--index-info", stdin=entries.encode())
+    summary = redact(outbox.summary or outbox.unchanged or "")
+    text = message(order, task, summary, [change.path for change in snapshot.changes])
+    made = git.run(
+        *("commit-tree", git.text("write-tree"), "-p", snapshot.head, "-F", "-"),
+        stdin=text.encode(),
+        extra=worktree.NOBODY,
+    )
+    return Commit(id=made.decode().strip(), plan=plan)
+
+
+def planned(order: Order, task: Task, marker: Marker) -> str:
+    """Return the plan of the Order with this subtask's marker."""
+    text = plan_file.render(plan_file.Plan(goal=order.goal, lines=order.plan))
+    return plan_file.with_marker(text, task.id, marker)
+
+
+def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+    raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree)
+    fields = raw.decode(errors="surrogateescape").split("\0")[:-1]
+    pairs = zip(fields[::2], fields[1::2], strict=True)
+    return tuple(
+        Change(path=path, status=meta.split()[4][0], mode=meta.split()[1]) for meta, path in pairs
+    )
+
+
+def _first_strange(git: Git, tree: Path) -> str | None:
+    """Return a sentence about an embedded repository or an odd file that is not ignored."""
+    for path, sentence in _strange(str(tree), ""):
+        # Ignored ones are never staged: a package manager's own clones, for instance.
+        if not _is_ignored(git, tree, path):
+            return sentence
+    return None
+
+
+def _is_ignored(git: Git, tree: Path, path: str) -> bool:
+    try:
+        git.run("check-ignore", "--quiet", "--", path, tree=tree)
+    except GitError:
+        return False
+    return True
+
+
+def _strange(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield what git must not be shown, without entering it."""
+    with os.scandir(folder) as entries:
+        found = [entry for entry in entries if prefix or entry.name not in (".git", worktree.STATE)]
+    if prefix and any(entry.name.lower() == ".git" for entry in found):
+        path = prefix.rstrip("/")
+        yield path, f"The agent left an embedded repository at {path}."
+        return
+    for entry in found:
+        path = prefix + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _strange(entry.path, f"{path}/")
+        elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+            yield path, f"The agent left something that is neither file nor link at {path}."

@@ -1,0 +1,85 @@
+"""Runs setup and the acceptance command, and says whether a commit passed.
+
+The verdict comes from verify's own container, which shares nothing with the agent's.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.contract.order import Step, Task
+from afresh.contract.report import VerifyResult
+from afresh.contract.words import Checkout
+from afresh.episode import worktree
+from afresh.episode.git_faults import GitError
+from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, run_step
+from afresh.episode.workplace import Workplace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How the acceptance command ended. `problem` is a sentence when the commit did not pass."""
+
+    result: VerifyResult
+    problem: str | None = None
+
+
+def verify(work: Workplace, task: Task, commit: str) -> Verdict:
+    """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
+    tree, index = _tree(work, task, commit)
+    work.verify_control.greet()
+    started = time.monotonic()
+    end, problem = _steps(work, task)
+    # Whatever was left running must not change the files while they are compared.
+    if not work.verify_control.clear() and not problem:
+        problem = "The acceptance command left processes that cannot be stopped."
+    result = VerifyResult(
+        exit_code=end.exit_code,
+        duration_seconds=round(time.monotonic() - started, 3),
+        tail=end.tail,
+    )
+    return Verdict(result=result, problem=problem or _altered(work, tree, index))
+
+
+def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
+    if task.verify.checkout is Checkout.CLEAN:
+        return work.paths.checkout, worktree.check_out(work.git, commit, work.paths.checkout)
+    index = work.git.git_dir / "worktree-index"
+    work.git.run("read-tree", commit, index=index)
+    return work.paths.worktree, index
+
+
+def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
+    seen, setup = work.paths.verify_sees, work.order.setup
+    if setup:
+        end = run_step(work.verify_control, "setup", setup, seen, work.log)
+        if end.exit_code:
+            return end, _sentence("setup command", end.exit_code)
+    step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
+    end = run_step(work.verify_control, "verify", step, seen, work.log)
+    return end, _sentence("acceptance command", end.exit_code) if end.exit_code else None
+
+
+def _sentence(what: str, code: int) -> str:
+    if code == TIME_LIMIT_CODE:
+        return f"The {what} did not end within its time limit on the committed files."
+    if code == KILLED_CODE:
+        return f"The {what} was killed on the committed files; it may need more memory."
+    return f"The {what} ended with exit code {code} on the committed files."
+
+
+def _altered(work: Workplace, tree: Path, index: Path) -> str | None:
+    """What was verified must be what is pushed."""
+    try:
+        changed = work.git.run(
+            *("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all"),
+            *("--", ".", f":(exclude,top){worktree.STATE}"),
+            index=index,
+            tree=tree,
+        )
+    except GitError:
+        changed = b"the checkout\0"
+    if not changed:
+        return None
+    name = changed.split(b"\0")[0].decode(errors="replace")
+    return f"The acceptance command changed committed files: {name}."

@@ -1,0 +1,195 @@
+"""Bringing a cluster up: a whole node, or the control plane alone.
+
+Owns the order of the start. Whatever goes wrong, the cluster is taken down again.
+"""
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from singlenode import (
+    binaries,
+    cgroups,
+    components,
+    configuration,
+    network,
+    oci_archive,
+    packages,
+    pki,
+    progress,
+)
+from singlenode.api_server import ApiServer
+from singlenode.components import ApiAddress
+from singlenode.errors import ClusterError
+from singlenode.paths import PRIVATE_PLACES, ClusterPaths, problem_with_homes
+from singlenode.prerequisites import check_root
+from singlenode.startup import Startup, all_alive
+from singlenode.teardown import take_down
+
+NODE = "node"
+CONTROL_PLANE = "control-plane"
+
+_NODE_SECONDS = 90
+_CONTROL_PLANE_SECONDS = 60
+
+
+def ensure_up(paths: ClusterPaths, kind: str) -> bool:
+    """Make the cluster run; return False if it did already.
+
+    A cluster of which a part has died is taken down and started anew.
+    """
+    if problem := problem_with_homes():
+        raise ClusterError(problem)
+    if is_up(paths):
+        if (found := kind_of(paths)) != kind:
+            raise ClusterError(
+                f"{paths.name} is up as a {found}: take it down first, or choose another name"
+            )
+        return False
+    bring_up = _bring_up_node if kind == NODE else _bring_up_control_plane
+    if kind == NODE:
+        check_root()
+    if paths.root.exists():
+        progress.say(f"{paths.name} is half up: taking it down first")
+        take_down(paths)
+    try:
+        bring_up(paths)
+    # Also for an interrupt: what is half up is of no use to anybody.
+    except BaseException:
+        progress.say(f"taking {paths.name} down again")
+        take_down(paths)
+        raise
+    return True
+
+
+def is_up(paths: ClusterPaths) -> bool:
+    """Tell whether the cluster came up and all its components still run."""
+    return paths.ready_file.exists() and all_alive(paths)
+
+
+def kind_of(paths: ClusterPaths) -> str:
+    """What was asked for when the cluster was started; empty if that is not known."""
+    return paths.kind_file.read_text() if paths.kind_file.exists() else ""
+
+
+def _bring_up_control_plane(paths: ClusterPaths) -> None:
+    programs = binaries.require(binaries.CONTROL_PLANE)
+    _lay_out(paths, CONTROL_PLANE)
+    address = components.loopback_api(_free_port())
+    startup = Startup(paths=paths, deadline=time.monotonic() + _CONTROL_PLANE_SECONDS)
+    with progress.step("starting etcd and kube-apiserver"):
+        _write_identities(paths, address, components.API_CLIENT_CERTIFICATES)
+        startup.start(components.etcd(paths, programs))
+        startup.start(components.api_server(paths, programs, address))
+        startup.wait("API server", ApiServer(paths.pki, address.port).is_ready)
+    paths.ready_file.touch()
+
+
+def _bring_up_node(paths: ClusterPaths) -> None:
+    programs = binaries.require(name for name in binaries.ALL if name != "helm")
+    containerd = packages.find_program("containerd")
+    _lay_out(paths, NODE)
+    network.create(paths.namespace)
+    network.enter(paths.namespace)
+    startup = Startup(
+        paths=paths,
+        deadline=time.monotonic() + _NODE_SECONDS,
+        cgroup_procs=cgroups.create(paths.namespace),
+    )
+    clients = components.API_CLIENT_CERTIFICATES + components.NODE_CLIENT_CERTIFICATES
+    with progress.step("starting etcd, containerd and kube-apiserver"):
+        _write_identities(paths, components.NODE_API, clients)
+        _write_node_configuration(paths)
+        startup.start(components.etcd(paths, programs))
+        runtime = startup.start(components.containerd(paths, containerd))
+        startup.start(components.api_server(paths, programs, components.NODE_API))
+        startup.wait("containerd", lambda: _answers(paths.containerd_socket))
+        _import_pause_image(paths, programs)
+        api = ApiServer(paths.pki, components.NODE_PORT)
+        startup.wait("API server", api.is_ready)
+    with progress.step("starting the controllers and the node"):
+        startup.start(components.controller_manager(paths, programs))
+        startup.start(components.scheduler(paths, programs))
+        startup.start(components.proxy(paths, programs, containerd_pid=runtime))
+        startup.start(components.kubelet(paths, programs, containerd_pid=runtime))
+        startup.wait("ready node", api.has_ready_node)
+        startup.wait("default ServiceAccount", api.has_default_account)
+    _write_wrappers(paths)
+    paths.ready_file.touch()
+
+
+def _lay_out(paths: ClusterPaths, kind: str) -> None:
+    paths.root.parent.mkdir(parents=True, exist_ok=True)
+    # The keys of the cluster's administrator lie here.
+    paths.root.mkdir(mode=0o700)
+    paths.kind_file.write_text(kind)
+    for directory in (paths.pki, paths.config, paths.logs, paths.records):
+        directory.mkdir()
+
+
+def _write_identities(
+    paths: ClusterPaths, address: ApiAddress, clients: tuple[pki.Certificate, ...]
+) -> None:
+    pki.create_authority(paths.pki)
+    for certificate in (*components.SERVER_CERTIFICATES, *clients):
+        pki.create_certificate(paths.pki, certificate)
+    for client in clients:
+        kubeconfig = pki.render_kubeconfig(paths.pki, client.name, server=address.server)
+        (paths.pki / f"{client.name}.conf").write_text(kubeconfig)
+    (paths.pki / "admin.conf").rename(paths.admin_kubeconfig)
+    (paths.config / "audit-policy.json").write_text(configuration.audit_policy())
+    (paths.root / "etcd").mkdir()
+
+
+def _write_node_configuration(paths: ClusterPaths) -> None:
+    plugins = packages.find_cni_plugins()
+    if plugins is None:
+        raise ClusterError("no CNI plugins found: run `python3 deploy/cluster install`")
+    for place in PRIVATE_PLACES:
+        (paths.root / f"private{place}").mkdir(parents=True)
+    # Programs that are started in the node expect these.
+    (paths.root / "private/run/netns").mkdir()
+    (paths.config / "cni").mkdir()
+    files = {
+        "cni/10-pods.conflist": configuration.pod_network(paths),
+        "containerd.toml": configuration.containerd_config(paths, cni_plugins=plugins),
+        "kubelet.json": configuration.kubelet_config(paths),
+    }
+    for name, content in files.items():
+        (paths.config / name).write_text(content)
+
+
+def _import_pause_image(paths: ClusterPaths, programs: Path) -> None:
+    archive = paths.config / "pause.tar"
+    oci_archive.write(archive, program=programs / "pause", image=configuration.PAUSE_IMAGE)
+    command = ["ctr", "--address", str(paths.containerd_socket), "--namespace", "k8s.io"]
+    result = subprocess.run(
+        [*command, "images", "import", str(archive)], capture_output=True, text=True, check=False
+    )
+    if result.returncode != 0:
+        raise ClusterError(f"cannot import the pause image: {result.stderr.strip()}")
+
+
+def _write_wrappers(paths: ClusterPaths) -> None:
+    for name in ("kubectl", "helm"):
+        wrapper = paths.root / name
+        program = binaries.directory() / name
+        wrapper.write_text(configuration.wrapper_script(paths, program))
+        wrapper.chmod(0o700)
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port

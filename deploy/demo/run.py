@@ -1,0 +1,191 @@
+"""The demo: a real cluster, a real package, a real coding agent. `make demo` runs this.
+
+Owns the story and its end: exit status 0 only if the package succeeded and every commit that it
+promises is on the branch.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from string import Template
+from typing import Any
+
+from target import REPOSITORY, DemoError, Target, current, own, say, step
+
+NAME = "demo"
+NAMESPACE = "afresh-demo"
+PACKAGE = "token-auth"
+SYSTEM = "afresh-system"
+MANIFESTS = REPOSITORY / "deploy" / "demo" / "manifests"
+REAL_ENDPOINT = "https://api.anthropic.com"
+REPOSITORY_DIR = "/data/ledger.git"
+ENDED = ("Succeeded", "NeedsReview", "Failed")
+PATIENCE_SECONDS = 1800
+
+
+def main() -> int:
+    """Run the demo; return the exit status."""
+    options = _options()
+    try:
+        target = current() if options.cluster == "current" else own(NAME)
+        api_key = _api_key(options.model)
+        _install_operator(target)
+        _start_servers(target, api_key)
+        _apply_package(target, options.model)
+        package = _follow(target)
+        _show(target)
+        return _judge(target, package)
+    except DemoError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Run a work package with a real coding agent on a real cluster.",
+        epilog="example: python3 deploy/demo/run.py --cluster current --model real",
+    )
+    parser.add_argument(
+        "--cluster", choices=["own", "current"], default="own",
+        help="own (default): a cluster of the demo's own; current: the kubeconfig's",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model", choices=["scripted", "real"], default="scripted",
+        help="scripted (default): a model server without a model; real: Anthropic's API, with "
+        "the key in ANTHROPIC_API_KEY and --cluster current",
+    )  # fmt: skip
+    options = parser.parse_args()
+    if options.model == "real" and options.cluster != "current":
+        parser.error("--model real needs --cluster current: the own cluster has no route outside")
+    return options
+
+
+def _api_key(model: str) -> str:
+    if model == "scripted":
+        return secrets.token_urlsafe(24)
+    key = os.environ.get("ANTHROPIC_API_KEY", "")
+    if not key:
+        raise DemoError("MODEL=real needs the key: set ANTHROPIC_API_KEY.")
+    return key
+
+
+def _install_operator(target: Target) -> None:
+    with step("installing the operator with Helm"):
+        target.kubectl("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
+        target.run(
+            "helm", "upgrade", "--install", "afresh", str(REPOSITORY / "charts" / "afresh"),
+            "--namespace", SYSTEM, "--create-namespace", "--wait", "--timeout", "180s",
+            "--set", f"image.repository={target.images}/operator,image.tag={target.tag}",
+            "--set", f"runner.image={target.images}/runner:{target.tag}",
+            "--set-string", f"podAnnotations.started={time.time():.0f}",
+        )  # fmt: skip
+
+
+def _start_servers(target: Target, api_key: str) -> None:
+    with step("starting a git server and a model server"):
+        target.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
+        _apply(target, "servers.yaml", IMAGES=target.images, TAG=target.tag)
+        # By standard input: a secret on a command line could be read by every user.
+        for manifest in (
+            _secret("git-credentials", username="afresh", password=secrets.token_urlsafe(24)),
+            _secret("model-key", **{"api-key": api_key}),
+        ):
+            target.kubectl("apply", "-f", "-", text=json.dumps(manifest))
+        for server in ("git", "model"):
+            target.kubectl(
+                "rollout", "status", f"deployment/{server}", "-n", NAMESPACE, "--timeout=120s"
+            )
+
+
+def _apply_package(target: Target, model: str) -> None:
+    model_url = REAL_ENDPOINT if model == "real" else _address(target, "model")
+    values = {"IMAGES": target.images, "TAG": target.tag, "MODEL_URL": model_url}
+    with step("applying the AgentClass and the WorkPackage"):
+        _apply(target, "agent-class.yaml", **values)
+        _apply(target, "work-package.yaml", GIT_URL=_address(target, "git"))
+
+
+def _follow(target: Target) -> dict[str, Any]:
+    """Print the package's row at each change until it ends; return the package."""
+    say(f"following the package: kubectl get wp {PACKAGE} -n {NAMESPACE} --watch")
+    watch = target.start("kubectl", "get", "wp", PACKAGE, "-n", NAMESPACE, "--watch")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            package = json.loads(
+                target.kubectl("get", "wp", PACKAGE, "-n", NAMESPACE, "-o", "json")
+            )
+            if package.get("status", {}).get("phase") in ENDED:
+                time.sleep(0.5)  # let the watch print the last row
+                return package
+            if watch.poll() is not None:
+                watch = target.start("kubectl", "get", "wp", PACKAGE, "-n", NAMESPACE, "-w")
+            time.sleep(0.5)
+    finally:
+        watch.terminate()
+        watch.wait()
+    raise DemoError(f"the package did not end within {PATIENCE_SECONDS} s: {target.kubectl_line}")
+
+
+def _show(target: Target) -> None:
+    print()
+    print(target.kubectl("get", "wp,st", "-n", NAMESPACE))
+    print(_git(target, "log", "--format=%h %an  %s", f"afresh/{PACKAGE}"))
+    print(_git(target, "show", f"afresh/{PACKAGE}:.afresh/PLAN.md"))
+    print(f"Look for yourself:\n  {target.kubectl_line}")
+
+
+def _judge(target: Target, package: dict[str, Any]) -> int:
+    """Believe the branch, not the status: every done subtask's commit must be on it."""
+    status = package["status"]
+    commits = set(_git(target, "log", "--format=%H", f"main..afresh/{PACKAGE}").split())
+    missing = [item["id"] for item in status["subtasks"] if item.get("commit") not in commits]
+    if status["phase"] != "Succeeded" or missing or len(commits) < len(status["subtasks"]):
+        ready = next(item for item in status["conditions"] if item["type"] == "Ready")
+        print(f"demo: the package is {status['phase']}: {ready['message']}", file=sys.stderr)
+        if missing:
+            print(f"demo: no commit on the branch for {', '.join(missing)}", file=sys.stderr)
+        return 1
+    say(f"{PACKAGE} succeeded: {len(commits)} commits on afresh/{PACKAGE}")
+    return 0
+
+
+def _git(target: Target, *arguments: str) -> str:
+    """Run git on the git server's own repository."""
+    return target.kubectl(
+        "exec", "-n", NAMESPACE, "deployment/git", "--",
+        "git", "-c", "safe.directory=*", "-C", REPOSITORY_DIR, *arguments,
+    )  # fmt: skip
+
+
+def _apply(target: Target, manifest: str, **values: str) -> None:
+    text = Template((MANIFESTS / manifest).read_text()).substitute(values)
+    target.kubectl("apply", "-f", "-", text=text)
+
+
+def _address(target: Target, service: str) -> str:
+    """The address of a Service as a URL; a cluster without DNS knows it too."""
+    address = target.kubectl(
+        "get", "service", service, "-n", NAMESPACE, "-o", "jsonpath={.spec.clusterIP}"
+    )
+    return f"http://{address.strip()}"
+
+
+def _secret(name: str, **data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "stringData": data,
+    }
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (KeyboardInterrupt, subprocess.SubprocessError):
+        sys.exit(130)

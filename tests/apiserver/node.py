@@ -1,0 +1,93 @@
+"""Plays the Job controller and the kubelet on a bare API server: one pod per Job, with its end.
+
+The operator under test is the real one; only what a node would write is written here.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from afresh.contract import codec, report
+from afresh.contract.order import Order
+from afresh.contract.report import Report, Result
+from afresh.contract.words import Outcome
+from afresh.kube.client import JOBS, PODS, Kube
+from afresh.kube.errors import ConflictError
+
+Judge = Callable[[Order], Outcome]
+
+
+def succeed(order: Order) -> Outcome:
+    """Let every episode succeed."""
+    return Outcome.SUCCESS
+
+
+@dataclass
+class Node:
+    """Runs every Job of one namespace for `seconds` and lets `judge` say how it ends."""
+
+    kube: Kube
+    namespace: str
+    judge: Judge = succeed
+    seconds: float = 0.05
+    started: list[tuple[str, str]] = field(default_factory=list)
+    """Every Job that was run: subtask and name, in the order of their start."""
+
+    async def run(self) -> None:
+        """Run Jobs until cancelled."""
+        known: set[str] = set()
+        tasks = []
+        while True:
+            for job in await self.kube.list_items(JOBS, self.namespace):
+                if job["metadata"]["uid"] not in known and not job["spec"].get("suspend"):
+                    known.add(job["metadata"]["uid"])
+                    tasks.append(asyncio.create_task(self._run_job(job)))
+            await asyncio.sleep(0.02)
+
+    async def _run_job(self, job: dict[str, Any]) -> None:
+        template = job["spec"]["template"]
+        order = codec.loads(Order, template["metadata"]["annotations"]["afresh.dev/order"])
+        self.started.append((order.tasks[0].id, order.episode))
+        pod = await self._create_pod(job, template)
+        await asyncio.sleep(self.seconds)
+        outcome = self.judge(order)
+        told = Report(
+            episode=order.episode,
+            stage="reported",
+            final=True,
+            head=f"{len(self.started):040x}",
+            results=(
+                Result(
+                    id=order.tasks[0].id,
+                    outcome=outcome,
+                    commit=f"{len(self.started):040x}" if outcome is Outcome.SUCCESS else None,
+                    message=f"The episode ended with {outcome}.",
+                ),
+            ),
+        )
+        ended = {"exitCode": 0, "reason": "Completed", "message": report.fit(told)}
+        containers = [
+            {"name": name, "ready": False, "restartCount": 0, "image": "i", "imageID": "i",
+             "state": {"terminated": ended if name == "runner" else {"exitCode": 0}}}
+            for name in ("runner", "agent", "verify")
+        ]  # fmt: skip
+        status = {"phase": "Running", "containerStatuses": containers}
+        await self.kube.replace_part(PODS, pod, "status", status)
+
+    async def _create_pod(self, job: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"],
+                 "uid": job["metadata"]["uid"], "controller": True}  # fmt: skip
+        name = job["metadata"]["name"] + "-pod"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": self.namespace,
+                         "labels": template["metadata"]["labels"], "ownerReferences": [owner]},
+            "spec": {"containers": [{"name": "runner", "image": "i"}],
+                     "automountServiceAccountToken": False},
+        }  # fmt: skip
+        with suppress(ConflictError):
+            return await self.kube.create(PODS, self.namespace, body)
+        return await self.kube.get(PODS, self.namespace, name)

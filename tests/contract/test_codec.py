@@ -1,0 +1,84 @@
+"""The wire form of the contract: what is written can be read, and what is wrong is named."""
+
+import json
+
+import pytest
+from afresh.contract import codec, report
+from afresh.contract.codec import ContractError
+from afresh.contract.report import Report, Result, Usage, VerifyResult
+from afresh.contract.words import Outcome
+from hypothesis import given
+from hypothesis import strategies as st
+
+texts = st.text(max_size=3000)
+results = st.builds(
+    Result,
+    id=st.text(min_size=1, max_size=20),
+    outcome=st.sampled_from(Outcome),
+    revision=st.integers(0, 1000),
+    commit=st.none() | st.text("0123456789abcdef", min_size=40, max_size=40),
+    message=texts,
+    exit_code=st.none() | st.integers(0, 255),
+    verify=st.none()
+    | st.builds(
+        VerifyResult, exit_code=st.integers(0, 255), duration_seconds=st.floats(0, 1e4), tail=texts
+    ),
+    warnings=st.lists(st.text(max_size=200), max_size=5).map(tuple),
+)
+reports = st.builds(
+    Report,
+    episode=st.text(min_size=1, max_size=63),
+    stage=st.sampled_from(["prepared", "reported"]),
+    final=st.booleans(),
+    results=st.lists(results, max_size=25).map(tuple),
+    usage=st.builds(Usage, turns=st.integers(0, 10**6)),
+    not_before=st.none() | st.floats(0, 1e10),
+    phases=st.dictionaries(st.sampled_from(report.PHASES), st.floats(0, 1e10)),
+    log_tail=texts,
+)
+
+
+@given(reports)
+def test_a_report_that_is_written_and_read_is_the_same(told: Report) -> None:
+    assert report.parse(codec.dumps(told)) == told
+
+
+@given(reports)
+def test_a_fitted_report_is_valid_small_and_keeps_what_decides(told: Report) -> None:
+    text = report.fit(told)
+
+    read = report.parse(text)
+    decides = [(item.id, item.outcome, item.revision, item.commit) for item in told.results]
+    assert len(text.encode()) <= report.REPORT_MAX_BYTES
+    assert [(item.id, item.outcome, item.revision, item.commit) for item in read.results] == decides
+    assert (read.episode, read.final) == (told.episode, told.final)
+
+
+BAD = [
+    pytest.param("", "Report is not JSON", id="empty"),
+    pytest.param("[]", "Report must be an object", id="a list"),
+    pytest.param("{}", "Report.episode is missing", id="no episode"),
+    pytest.param('{"episode":1,"stage":"x"}', "Report.episode must be of type str", id="a number"),
+    pytest.param(
+        '{"episode":"e","stage":"x","results":[{"id":"T","outcome":"Great"}]}',
+        "Report.results[0].outcome: 'Great' is not one of",
+        id="an unknown outcome",
+    ),
+    pytest.param(
+        '{"episode":"e","stage":"x","final":1}', "Report.final must be", id="1 is not true"
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), BAD)
+def test_what_is_wrong_with_a_message_is_named(text: str, want: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        report.parse(text)
+
+    assert want in str(caught.value)
+
+
+def test_unknown_fields_are_ignored_so_that_a_newer_runner_can_be_read() -> None:
+    text = json.dumps({"episode": "e", "stage": "x", "newField": {"a": 1}})
+
+    assert report.parse(text) == Report(episode="e", stage="x")

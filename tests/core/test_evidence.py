@@ -1,0 +1,188 @@
+"""From what a Job and its pod show to one verdict: every row of the evidence table."""
+
+import pytest
+from afresh.contract.words import Outcome
+from afresh.core.evidence import Ended, Live, verdict_of
+from afresh.core.observed import Episode
+
+from tests.make import NOW, make_container, make_episode, make_pod, make_report, seconds
+
+OOM = make_container("agent", "Terminated", reason="OOMKilled", exit_code=0)
+RUNNER_ENDED = make_container("runner", "Terminated", exit_code=1)
+AGENT_ENDED = make_container("agent", "Terminated", exit_code=1)
+
+
+def waiting(name: str, reason: str, message: str = "") -> object:
+    return make_container(name, "Waiting", reason=reason, message=message)
+
+
+ENDED = [
+    pytest.param(
+        make_episode(report=make_report()), Outcome.SUCCESS, id="the runner reports success"
+    ),
+    pytest.param(
+        make_episode(report=make_report(), pod=make_pod(OOM)),
+        Outcome.SUCCESS,
+        id="success stays success when a child of the agent was killed for memory",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.AGENT_ERROR), pod=make_pod(OOM)),
+        Outcome.OUT_OF_MEMORY,
+        id="an agent error is explained by the agent's OOM kill, whatever the exit code",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.TIMEOUT), pod=make_pod(OOM)),
+        Outcome.TIMEOUT,
+        id="a timeout comes before an OOM kill",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.VERIFY_FAILED), pod=make_pod(RUNNER_ENDED)),
+        Outcome.VERIFY_FAILED,
+        id="a failed verify holds once the runner has ended",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.AUTH)),
+        Outcome.AUTH,
+        id="a refused key needs no container's evidence",
+    ),
+    pytest.param(
+        make_episode(report=make_report(subtask="T999"), pod=make_pod(RUNNER_ENDED)),
+        Outcome.INFRASTRUCTURE,
+        id="a report about another subtask is no result",
+    ),
+    pytest.param(
+        make_episode(failure="PodFailurePolicy", pod=None),
+        Outcome.INFRASTRUCTURE,
+        id="the Job failed by its disruption policy",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(disruption="EvictionByEvictionAPI")),
+        Outcome.INFRASTRUCTURE,
+        id="the pod is the target of a disruption",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(phase="Failed", reason="Evicted", message="too much disk")),
+        Outcome.DISK_FULL,
+        id="evicted without a disruption is the agent's own disk use",
+    ),
+    pytest.param(
+        make_episode(
+            pod=make_pod(phase="Failed", reason="Evicted", disruption="TerminationByKubelet")
+        ),
+        Outcome.INFRASTRUCTURE,
+        id="evicted with a disruption is the node's trouble",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(RUNNER_ENDED, OOM)),
+        Outcome.OUT_OF_MEMORY,
+        id="no report and the agent was killed for memory",
+    ),
+    pytest.param(
+        make_episode(
+            pod=make_pod(make_container("runner", "Terminated", reason="OOMKilled", exit_code=137))
+        ),
+        Outcome.INFRASTRUCTURE,
+        id="the runner's own OOM kill is ours, not the agent's",
+    ),
+    pytest.param(
+        make_episode(report=make_report(final=False), pod=make_pod(RUNNER_ENDED)),
+        Outcome.INFRASTRUCTURE,
+        id="the runner was killed after a provisional report",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(waiting("agent", "InvalidImageName"))),
+        Outcome.CONFIG,
+        id="the image's name is no name",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(waiting("agent", "ErrImageNeverPull", "not present"))),
+        Outcome.CONFIG,
+        id="the image may not be pulled",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(waiting("agent", "ErrImagePull", "example.com/a:1: not found"))),
+        Outcome.CONFIG,
+        id="the registry does not know the image",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(waiting("agent", "ImagePullBackOff", "dial tcp: i/o timeout"))),
+        Outcome.INFRASTRUCTURE,
+        id="the registry does not answer",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(make_container("agent", "Terminated", reason="StartError"))),
+        Outcome.CONFIG,
+        id="the container's command is missing",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(RUNNER_ENDED, AGENT_ENDED, reason="DeadlineExceeded")),
+        Outcome.TIMEOUT,
+        id="the pod's deadline after the agent was seen running",
+    ),
+    pytest.param(
+        make_episode(
+            failure="DeadlineExceeded", pod=make_pod(waiting("agent", "ContainerCreating"))
+        ),
+        Outcome.INFRASTRUCTURE,
+        id="the Job's deadline before the agent ran",
+    ),
+    pytest.param(
+        make_episode(failure="BackoffLimitExceeded", pod=None),
+        Outcome.INFRASTRUCTURE,
+        id="the pod was deleted by hand",
+    ),
+    pytest.param(
+        make_episode(pod=make_pod(deleting_since=NOW - seconds(71))),
+        Outcome.INFRASTRUCTURE,
+        id="the node does not answer",
+    ),
+    pytest.param(
+        make_episode(complete=True, pod=make_pod(phase="Succeeded")),
+        Outcome.INFRASTRUCTURE,
+        id="a Job that completed without a report never means success",
+    ),
+]
+
+
+@pytest.mark.parametrize(("episode", "want"), ENDED)
+def test_an_ended_episode_gets_the_outcome_of_its_first_evidence(
+    episode: Episode, want: Outcome
+) -> None:
+    verdict = verdict_of(episode, now=NOW)
+
+    assert isinstance(verdict, Ended)
+    assert verdict.outcome is want
+    assert verdict.message
+
+
+LIVE = [
+    pytest.param(make_episode(), Live(), id="everything runs"),
+    pytest.param(make_episode(pod=None), Live(), id="no pod yet"),
+    pytest.param(
+        make_episode(pod=None, refusal="exceeded quota"),
+        Live(problem="exceeded quota"),
+        id="no pod, and an Event says why",
+    ),
+    pytest.param(make_episode(suspended=True, pod=None), Live(queued=True), id="held by its queue"),
+    pytest.param(
+        make_episode(pod=make_pod(phase="Pending", unschedulable="no node")),
+        Live(problem="no node"),
+        id="no node has room",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.AGENT_ERROR)),
+        Live(),
+        id="a hint that a container's end may still explain better",
+    ),
+    pytest.param(make_episode(report=make_report(final=False)), Live(), id="a provisional report"),
+    pytest.param(
+        make_episode(pod=make_pod(deleting_since=NOW - seconds(5))),
+        Live(),
+        id="within the grace period of a deletion",
+    ),
+]
+
+
+@pytest.mark.parametrize(("episode", "want"), LIVE)
+def test_an_episode_without_an_end_is_live(episode: Episode, want: Live) -> None:
+    assert verdict_of(episode, now=NOW) == want

@@ -1,0 +1,235 @@
+"""The rules: which fact answers, and what follows. And the order in which they are asked."""
+
+from typing import Any
+
+import pytest
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.contract.words import Outcome
+from afresh.core import rules
+from afresh.core.actions import DeleteJob, StartEpisode
+from afresh.core.observed import Observed
+from afresh.core.planner import decide
+from afresh.core.reasons import Reason
+
+from tests.make import (
+    NOW,
+    make_class,
+    make_entry,
+    make_episode,
+    make_package,
+    make_pod,
+    make_record,
+    make_report,
+    make_seen,
+    seconds,
+)
+
+TWO = [make_entry("T001"), make_entry("T002", dependsOn=["T001"])]
+DONE, RUNNING = SubtaskPhase.DONE, SubtaskPhase.RUNNING
+SKIPPED, REVIEW = SubtaskPhase.SKIPPED, SubtaskPhase.NEEDS_REVIEW
+
+
+def running(id: str = "T001", **fields: Any) -> Any:
+    return make_record(
+        id, **{"phase": RUNNING, "attempts": 1, "reason": "EpisodeRunning", **fields}
+    )
+
+
+CASES = [
+    pytest.param(make_seen(), "Running", Reason.EPISODE_RUNNING, ["T001"], id="a new package"),
+    pytest.param(
+        make_seen(make_package(metadata={"deletionTimestamp": "2030-01-02T03:04:00Z"})),
+        "Pending", Reason.BEING_DELETED, [], id="a package that is being deleted",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry("A", dependsOn=["B"]), make_entry("B", dependsOn=["A"])])),
+        "Stalled", Reason.INVALID_SPEC, [], id="dependencies in a circle",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry("a1"), make_entry("A1")])),
+        "Stalled", Reason.INVALID_SPEC, [], id="ids that differ only in case",
+    ),
+    pytest.param(
+        make_seen(rival="team-a/first"), "Stalled", Reason.BRANCH_IN_USE, [], id="a branch in use",
+    ),
+    pytest.param(
+        make_seen(agent_class=None), "Stalled", Reason.AGENT_CLASS_NOT_FOUND, [], id="no class",
+    ),
+    pytest.param(
+        make_seen(make_package(image="evil.example.com/x:1")),
+        "Stalled", Reason.IMAGE_NOT_ALLOWED, [], id="an image that the class does not allow",
+    ),
+    pytest.param(
+        make_seen(
+            make_package(image="example.com/team-a/x:1"),
+            agent_class=make_class(allowedImages=["example.com/team-a/*"]),
+        ),
+        "Running", Reason.EPISODE_RUNNING, ["T001"], id="an image that the class allows",
+    ),
+    pytest.param(
+        make_seen(records=[running()], episodes=(make_episode(),)),
+        "Running", Reason.EPISODE_RUNNING, [], id="an episode runs",
+    ),
+    pytest.param(
+        make_seen(records=[running()], episodes=(make_episode(suspended=True, pod=None),)),
+        "Queued", Reason.EPISODE_QUEUED, [], id="an episode waits in its queue",
+    ),
+    pytest.param(
+        make_seen(
+            records=[running()],
+            episodes=(make_episode(pod=make_pod(phase="Pending", unschedulable="no node")),),
+        ),
+        "Pending", Reason.EPISODE_NOT_STARTED, [], id="an episode cannot be scheduled",
+    ),
+    pytest.param(
+        make_seen(records=[make_record(reason="Auth", message="bad key",
+                                       not_before=NOW + seconds(20))]),
+        "Stalled", "Auth", [], id="a refused key",
+    ),
+    pytest.param(
+        make_seen(records=[make_record(reason="Auth", message="bad key",
+                                       not_before=NOW - seconds(1))]),
+        "Stalled", "Auth", ["T001"], id="a refused key whose probe is due",
+    ),
+    pytest.param(
+        make_seen(records=[running(reason="Auth", message="bad key")], episodes=(make_episode(),)),
+        "Stalled", "Auth", [], id="the probe of a refused key runs",
+    ),
+    pytest.param(
+        make_seen(make_package(suspend=True)), "Suspended", Reason.SUSPENDED, [], id="suspended",
+    ),
+    pytest.param(
+        make_seen(make_package(suspend=True), [running()], episodes=(make_episode(),)),
+        "Running", Reason.EPISODE_RUNNING, [], id="suspended while an episode runs",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry("A"), make_entry("B")]),
+                  [make_record("A", phase=REVIEW, reason=Outcome.OUT_OF_SCOPE)]),
+        "NeedsReview", Reason.NEEDS_REVIEW, [], id="an agent out of its scope halts the package",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry("A"), make_entry("B")]),
+                  [make_record("A", phase=REVIEW, reason=Outcome.BLOCKED)]),
+        "Running", Reason.EPISODE_RUNNING, ["B"], id="a blocked one lets the others go on",
+    ),
+    pytest.param(
+        make_seen(make_package(maxEpisodes=3, status={"usage": {"episodes": 3}})),
+        "Failed", Reason.EPISODE_LIMIT, [], id="all episodes spent",
+    ),
+    pytest.param(
+        make_seen(obstacle="exceeded quota"),
+        "Stalled", Reason.START_REFUSED, [], id="the cluster refuses the Job",
+    ),
+    pytest.param(
+        make_seen(records=[make_record(reason="Infrastructure", message="lost",
+                                       not_before=NOW + seconds(4))]),
+        "Pending", Reason.BACKING_OFF, [], id="waiting after trouble outside",
+    ),
+    pytest.param(
+        make_seen(make_package(TWO), [make_record("T001", phase=DONE)]),
+        "Running", Reason.EPISODE_RUNNING, ["T002"], id="the next one's dependency is done",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry("T001", skip=True), TWO[1]]), [make_record("T001", phase=SKIPPED, reason="SkippedByUser")]),
+        "Running", Reason.EPISODE_RUNNING, ["T002"], id="the user skipped the dependency",
+    ),
+    pytest.param(
+        make_seen(make_package(TWO), [make_record("T001", phase=SKIPPED, reason="TooManyFailures")]),
+        "NeedsReview", Reason.NEEDS_REVIEW, [], id="the dependency failed too often",
+    ),
+    pytest.param(
+        make_seen(records=[make_record(phase=DONE)]),
+        "Succeeded", Reason.SUCCEEDED, [], id="all done",
+    ),
+    pytest.param(
+        make_seen(make_package([make_entry(skip=True)])),
+        "Succeeded", Reason.SUCCEEDED, [], id="all skipped by the user",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("seen", "want_phase", "want_reason", "want_started"), CASES)
+def test_a_package_gets_its_phase_reason_and_starts(
+    seen: Observed, want_phase: str, want_reason: str, want_started: list[str]
+) -> None:
+    decision = decide(seen)
+
+    started = [item.subtask for item in decision.actions if isinstance(item, StartEpisode)]
+    assert (decision.phase, decision.reason, started) == (want_phase, want_reason, want_started)
+    assert decision.message
+
+
+def test_the_order_of_the_rules_is_pinned() -> None:
+    want = [
+        "being_deleted",
+        "spec_invalid",
+        "branch_in_use",
+        "class_not_found",
+        "image_not_allowed",
+        "episode_running",
+        "stalled",
+        "suspended",
+        "out_of_scope",
+        "episodes_spent",
+        "start_refused",
+        "subtask_ready",
+        "backing_off",
+        "all_done",
+        "needs_review",
+    ]
+    assert [rule.__name__ for rule in rules.RULES] == want
+
+
+def test_a_deleted_package_stops_the_episode_that_runs() -> None:
+    package = make_package(metadata={"deletionTimestamp": "2030-01-02T03:04:00Z"})
+
+    decision = decide(make_seen(package, [running()], episodes=(make_episode(),)))
+
+    assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
+
+
+def test_an_episode_that_was_recorded_before_it_ended_is_deleted() -> None:
+    record = make_record(attempts=1, reason="Config", not_before=NOW + seconds(9))
+
+    decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
+
+    assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
+
+
+def test_an_episode_is_not_deleted_in_the_step_that_first_records_its_end() -> None:
+    stuck = make_episode(failure="PodFailurePolicy", pod=None)
+
+    decision = decide(make_seen(records=[running()], episodes=(stuck,)))
+
+    assert not [item for item in decision.actions if isinstance(item, DeleteJob)]
+
+
+def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
+    decision = decide(make_seen(episodes=(make_episode("T009", complete=True),)))
+
+    assert DeleteJob(name="token-auth-t009-1-abc", uid="job-T009-1") in decision.actions
+
+
+def test_two_episodes_start_when_two_may_run_beside_each_other() -> None:
+    package = make_package([make_entry("A"), make_entry("B"), make_entry("C")], parallelism=2)
+
+    decision = decide(make_seen(package))
+
+    started = [item.subtask for item in decision.actions if isinstance(item, StartEpisode)]
+    assert started == ["A", "B"]
+    assert decision.message == "A, B are running."
+
+
+def test_the_next_episode_starts_in_the_step_that_records_the_last_one() -> None:
+    package = make_package([make_entry("A"), make_entry("B")])
+    seen = make_seen(
+        package,
+        [running("A")],
+        episodes=(make_episode("A", report=make_report(subtask="A")),),
+    )
+
+    decision = decide(seen)
+
+    assert [item.subtask for item in decision.actions if isinstance(item, StartEpisode)] == ["B"]
+    assert [item.phase for item in decision.records] == [DONE, RUNNING]
+    assert decision.phase is PackagePhase.RUNNING

@@ -1,0 +1,42 @@
+"""A git server for all tests of the runner, and for each test a repository and a pod."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.episode.pod import Pod
+from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
+
+NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def git_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("repositories")
+
+
+@pytest.fixture(scope="session")
+def git_port(git_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("git-server")
+    (folder / "username").write_text(USERNAME)
+    (folder / "password").write_text(PASSWORD)
+    files = ("--username-file", str(folder / "username"))
+    files += ("--password-file", str(folder / "password"))
+    with serving("git_server.py", "--root", str(git_root), *files, log=folder / "log") as port:
+        yield port
+
+
+@pytest.fixture
+def remote(git_root: Path, git_port: int) -> Remote:
+    made = Remote.create(git_root, f"repository-{next(NUMBERS)}", git_port)
+    made.commit("main", {"README.md": "A sample.\n", "AGENTS.md": "Be brief.\n"})
+    return made
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Pod:
+    made = Pod(tmp_path / "pod")
+    made.give_credentials(USERNAME, PASSWORD)
+    return made

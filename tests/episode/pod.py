@@ -1,0 +1,168 @@
+"""A pod made of processes: the real runner and two real shims, each in a PID namespace of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from afresh.contract import codec
+from afresh.contract.order import (
+    Agent,
+    Order,
+    PlanLine,
+    Repository,
+    Task,
+    Verify,
+)
+from afresh.contract.report import Report, Result, parse
+from afresh.contract.shim import SHIM
+from afresh.contract.words import AdapterName, Marker
+
+CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
+LIMIT_SECONDS = 60
+
+
+def make_task(**changes: object) -> Task:
+    """A task that asks for one file and accepts anything."""
+    task = Task(
+        id="T001",
+        title="Greeting",
+        prompt="Write hello.txt.",
+        verify=Verify(command=("true",)),
+    )
+    return replace(task, **changes)
+
+
+def make_order(url: str, agent: str | tuple[str, ...], **changes: object) -> Order:
+    """An order whose agent is a shell script (or an argument list)."""
+    command = ("sh", "-c", agent) if isinstance(agent, str) else agent
+    order = Order(
+        episode="demo-t001-1",
+        package="team-a/demo",
+        goal="Greet people.",
+        repository=Repository(
+            url=url, base_ref="main", branch="afresh/demo", secret_name="git-credentials"
+        ),
+        agent=Agent(adapter=AdapterName.COMMAND, command=command, timeout_seconds=20),
+        tasks=(make_task(),),
+        plan=(
+            PlanLine(id="T001", title="Greeting", marker=Marker.PENDING),
+            PlanLine(id="T002", title="Farewell", marker=Marker.PENDING),
+        ),
+    )
+    return replace(order, **changes)
+
+
+@dataclass
+class Pod:
+    """One episode's pod below `root`. Everything it started has ended after `run`."""
+
+    root: Path
+    shell: tuple[str, ...] = ("dash",)
+    pids_limit: str = "2000"
+    environment: dict[str, str] = field(default_factory=dict)
+    log: str = ""
+    exit_code: int | None = None
+
+    def put(self, path: str, content: str) -> Path:
+        """Write a file of the pod."""
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+        return file
+
+    def give_credentials(self, username: str, password: str) -> None:
+        """Mount the git Secret."""
+        self.put("/afresh/secrets/git/username", username)
+        self.put("/afresh/secrets/git/password", password)
+
+    @property
+    def report(self) -> Report:
+        """What stands in the termination message now."""
+        return parse((self.root / "dev/termination-log").read_text())
+
+    @property
+    def result(self) -> Result:
+        """The only result."""
+        (result,) = self.report.results
+        return result
+
+    def start(self, order: Order) -> "Started":
+        """Start the three containers."""
+        self.put("/afresh/podinfo/order", codec.dumps(order))
+        for folder in ("dev", "home/verify", "home/agent", "workspace", "afresh/checkout"):
+            (self.root / folder).mkdir(parents=True, exist_ok=True)
+        return Started(self, self._runner(), [self._shim("agent"), self._shim("verify")])
+
+    def run(self, order: Order, meanwhile: Callable[["Started"], None] | None = None) -> Report:
+        """Run an episode to its end and return its Report."""
+        started = self.start(order)
+        try:
+            if meanwhile:
+                meanwhile(started)
+            self.log = started.runner.communicate(timeout=LIMIT_SECONDS)[0]
+            self.exit_code = started.runner.returncode
+            for shim in started.shims:
+                shim.wait(timeout=10)
+        finally:
+            started.kill()
+        return self.report
+
+    def _runner(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "afresh.episode", "--root", str(self.root)],
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(CONTROLLER),
+                "HOME": str(self.root),
+                **self.environment,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def _shim(self, name: str) -> subprocess.Popen[bytes]:
+        control = self.root / "afresh/control" / name
+        control.mkdir(parents=True, exist_ok=True)
+        return subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *self.shell, "-c", SHIM],
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.root / "home" / name),
+                "AFRESH_CONTROL": str(control),
+                "AFRESH_PIDS_LIMIT": self.pids_limit,
+                "KUBERNETES_PORT": "tcp://10.0.0.1:443",
+            },
+            stdin=subprocess.DEVNULL,
+        )
+
+
+@dataclass
+class Started:
+    """The containers of a pod while they run."""
+
+    pod: Pod
+    runner: subprocess.Popen[str]
+    shims: list[subprocess.Popen[bytes]]
+
+    def wait_for(self, found: Callable[[], bool]) -> None:
+        """Wait until something is seen, or the runner has ended."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not found() and self.runner.poll() is None:
+            assert time.monotonic() < deadline, "never seen"
+            time.sleep(0.01)
+
+    def terminate(self) -> None:
+        """Send TERM to the runner, as the kubelet does."""
+        self.runner.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill what is left."""
+        for process in (self.runner, *self.shims):
+            process.kill()
+            process.wait(timeout=10)

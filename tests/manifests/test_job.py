@@ -1,0 +1,194 @@
+"""The Job and pod of an episode: what each container holds, and what it must never hold."""
+
+import json
+from typing import Any
+
+import pytest
+from afresh.contract import codec
+from afresh.contract.order import Order
+from afresh.contract.pod_layout import ANNOTATION_ORDER
+from afresh.core.actions import StartEpisode
+from afresh.core.planner import decide
+from afresh.manifests.job import EpisodeParts, build_job, deadline_seconds
+from tests.make import make_class, make_entry, make_package, make_seen
+
+
+def make_job(
+    agent_class: dict[str, Any] | None = None, attempt: int = 1, **spec: Any
+) -> dict[str, Any]:
+    package = make_package(**spec)
+    kind = make_class(
+        **{
+            "adapter": "Claude",
+            "command": None,
+            "credentials": {"secretName": "anthropic"},
+            **(agent_class or {}),
+        }
+    )
+    (start,) = [
+        action
+        for action in decide(make_seen(package, agent_class=kind)).actions
+        if isinstance(action, StartEpisode)
+    ]
+    return build_job(
+        EpisodeParts(
+            package=package,
+            agent_class=kind,
+            order=start.order,
+            subtask=start.subtask,
+            attempt=attempt,
+            revision=start.revision,
+            runner_image="example.com/runner:1",
+        )
+    )
+
+
+def pod_of(job: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = job["spec"]["template"]["spec"]
+    return spec
+
+
+def container(job: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(item for item in pod_of(job)["containers"] if item["name"] == name)
+
+
+def mounted(job: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    return {item["mountPath"]: item for item in container(job, name)["volumeMounts"]}
+
+
+REPOSITORY = {"url": "https://git.example.com/team/api.git", "secretName": "git-credentials"}
+
+
+def test_a_job_has_one_pod_in_its_life_and_two_deadlines() -> None:
+    spec = make_job()["spec"]
+
+    pod_deadline = 600 + 300 + 120
+    assert spec["backoffLimit"] == 0
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    assert spec["podFailurePolicy"]["rules"][0]["action"] == "FailJob"
+    assert spec["template"]["spec"]["activeDeadlineSeconds"] == pod_deadline
+    assert spec["activeDeadlineSeconds"] == pod_deadline + 900
+    assert spec["ttlSecondsAfterFinished"] == 86_400
+    assert spec["suspend"] is False
+
+
+def test_setup_counts_twice_in_the_deadline() -> None:
+    job = make_job(setup={"command": ["make", "deps"], "timeoutSeconds": 100})
+
+    assert pod_of(job)["activeDeadlineSeconds"] == 600 + 2 * 100 + 300 + 120
+
+
+def test_a_queued_job_starts_suspended_and_carries_the_queue() -> None:
+    job = make_job(queueName="agents")
+
+    assert job["spec"]["suspend"] is True
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "agents"
+
+
+@pytest.mark.parametrize("name", ["runner", "agent", "verify"])
+def test_every_container_is_restricted(name: str) -> None:
+    security = container(make_job(), name)["securityContext"]
+
+    assert security == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+
+
+def test_the_pod_is_restricted_and_holds_no_service_account_token() -> None:
+    pod = pod_of(make_job())
+
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["enableServiceLinks"] is False
+    assert pod["shareProcessNamespace"] is False
+
+
+@pytest.mark.parametrize("name", ["agent", "verify"])
+def test_agent_and_verify_mount_no_secret_token_order_or_trusted_git(name: str) -> None:
+    job = make_job(repository=REPOSITORY)
+
+    volumes = {item["name"] for item in mounted(job, name).values()}
+    assert not volumes & {"git-secret", "model-secret", "token", "git", "ca", "runner-tmp"}
+    podinfo = [item for item in mounted(job, name).values() if item["name"] == "podinfo"]
+    assert [item["subPath"] for item in podinfo] == ["passwd"]
+
+
+@pytest.mark.parametrize("name", ["agent", "verify"])
+def test_control_volumes_are_read_only_outside_the_runner(name: str) -> None:
+    assert mounted(make_job(), name)["/afresh/control"]["readOnly"] is True
+
+
+def test_agent_and_verify_share_no_volume() -> None:
+    job = make_job()
+    agent, verify = ({m["name"] for m in mounted(job, n).values()} for n in ("agent", "verify"))
+
+    assert agent & verify == {"podinfo"}
+
+
+def test_verify_on_the_worktree_mounts_what_the_agent_left() -> None:
+    job = make_job(verify={"command": ["true"], "checkout": "Worktree"})
+
+    assert mounted(job, "verify")["/workspace"]["name"] == "worktree"
+
+
+def test_secrets_are_optional_files_of_the_runner_alone() -> None:
+    job = make_job(repository=REPOSITORY)
+
+    secrets = [item["secret"] for item in pod_of(job)["volumes"] if "secret" in item]
+    assert {item["secretName"] for item in secrets} == {"git-credentials", "anthropic"}
+    assert all(item["optional"] for item in secrets)
+    assert "/afresh/secrets/model" in mounted(job, "runner")
+
+
+def test_the_token_is_bound_to_the_audience_and_in_the_runner_alone() -> None:
+    (token,) = [item for item in pod_of(make_job())["volumes"] if item["name"] == "token"]
+
+    (source,) = token["projected"]["sources"]
+    assert source["serviceAccountToken"]["audience"] == "afresh"
+
+
+def test_limits_come_from_the_class_and_the_package_overrides_them() -> None:
+    job = make_job(resources={"limits": {"memory": "1Gi"}}, pidsLimit=99)
+
+    agent = container(job, "agent")
+    assert agent["resources"]["limits"] == {
+        "cpu": "2",
+        "memory": "1Gi",
+        "ephemeral-storage": "10Gi",
+    }
+    assert {"name": "AFRESH_PIDS_LIMIT", "value": "99"} in agent["env"]
+
+
+def test_a_request_is_never_above_a_lowered_limit() -> None:
+    job = make_job(resources={"limits": {"memory": "128Mi"}})
+
+    assert container(job, "agent")["resources"]["requests"]["memory"] == "128Mi"
+
+
+def test_every_container_has_a_disk_limit_and_every_empty_volume_a_size() -> None:
+    pod = pod_of(make_job())
+
+    assert all("ephemeral-storage" in c["resources"]["limits"] for c in pod["containers"])
+    assert all(v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if "emptyDir" in v)
+
+
+def test_what_the_agent_can_see_is_the_same_at_the_third_attempt() -> None:
+    first, third = make_job(attempt=1), make_job(attempt=3)
+
+    assert container(first, "agent") == container(third, "agent")
+    assert pod_of(first)["securityContext"] == pod_of(third)["securityContext"]
+    assert pod_of(first)["hostname"] == pod_of(third)["hostname"] == "episode"
+
+
+def test_the_order_in_the_annotation_is_what_was_ordered() -> None:
+    job = make_job(subtasks=[make_entry(prompt='Grüße\n"quoted" $HOME')])
+
+    text = job["spec"]["template"]["metadata"]["annotations"][ANNOTATION_ORDER]
+    order = codec.loads(Order, text)
+    assert order.tasks[0].prompt == 'Grüße\n"quoted" $HOME'
+    assert order.episode == job["metadata"]["name"]
+    assert deadline_seconds(order) == pod_of(job)["activeDeadlineSeconds"]
+    assert len(json.dumps(job)) < 1_000_000
