@@ -39,7 +39,7 @@ e2e: .venv/.ready ## The tests on a real node
 	$(PYTHON) -m pytest -q -m cluster
 
 bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json
-	@python3 -m tests.bench.handover
+	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
 
 crds: .venv/.ready ## Write crds/ from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
@@ -55,8 +55,10 @@ clean: ## Remove what was built here
 	@deploy/venv.sh $(UV_VERSION)
 
 requirements: ## Pin the newest Python packages that pyproject.toml allows
-	@set -e; pin() { uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --no-annotate --upgrade "$$@"; }; \
-	pin pyproject.toml -o deploy/requirements/runner.txt; \
-	pin --extra operator pyproject.toml -o deploy/requirements/operator.txt; \
-	pin --extra operator --group dev pyproject.toml -o deploy/requirements/dev.txt
+	@set -e; pin() { uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --upgrade "$$@"; }; images=deploy/images/requirements; \
+	pin --python-version 3.13 pyproject.toml -o $$images/runner.txt; \
+	pin --python-version 3.13 --extra operator pyproject.toml -o $$images/operator.txt; \
+	pin --python-version 3.13 $$images/build.in -o $$images/build.txt; \
+	pin --python-version 3.11 --universal --extra operator --group dev pyproject.toml \
+	  -o deploy/requirements/dev.txt

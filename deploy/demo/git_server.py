@@ -149,10 +149,6 @@ class _GitHandler(WireHandler):
             "REQUEST_METHOD": self.command,
             "REMOTE_ADDR": str(self.client_address[0]),
             "REMOTE_USER": "git",  # Whoever comes this far is authenticated.
-            # The volume may belong to another user than this process.
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "safe.directory",
-            "GIT_CONFIG_VALUE_0": str(self.server.root / path.split("/")[1]),
         }
         for header, variable in (
             ("content-type", "CONTENT_TYPE"),

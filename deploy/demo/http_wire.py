@@ -122,7 +122,9 @@ class WireHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the inherited name
         """Print one line about a request, without its query, headers or body."""
-        print(f"{self.log_date_time_string()} {format % args}", flush=True)
+        # A client's bytes must not move the cursor of whoever reads the log.
+        line = "".join(char if char.isprintable() else "?" for char in format % args)
+        print(f"{self.log_date_time_string()} {line}", flush=True)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:  # noqa: ARG002 - inherited
         """Log a request when its answer begins, probes left out."""

@@ -14,7 +14,7 @@ import time
 from string import Template
 from typing import Any
 
-from target import REPOSITORY, DemoError, Target, current, own, say, step
+from target import IMAGES, REPOSITORY, DemoError, Target, current, own, say, step
 
 NAME = "demo"
 NAMESPACE = "afresh-demo"
@@ -31,10 +31,10 @@ def main() -> int:
     """Run the demo; return the exit status."""
     options = _options()
     try:
-        target = current() if options.cluster == "current" else own(NAME)
+        target = current() if options.cluster == "current" else own(NAME, IMAGES)
         api_key = _api_key(options.model)
-        _install_operator(target)
-        _start_servers(target, api_key)
+        install_operator(target)
+        start_servers(target, api_key)
         _apply_package(target, options.model)
         package = _follow(target)
         _show(target)
@@ -73,7 +73,8 @@ def _api_key(model: str) -> str:
     return key
 
 
-def _install_operator(target: Target) -> None:
+def install_operator(target: Target) -> None:
+    """Install the CRDs and the chart, and wait until the operator is ready."""
     with step("installing the operator with Helm"):
         target.kubectl("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
         target.run(
@@ -85,7 +86,8 @@ def _install_operator(target: Target) -> None:
         )  # fmt: skip
 
 
-def _start_servers(target: Target, api_key: str) -> None:
+def start_servers(target: Target, api_key: str) -> None:
+    """Start the demo's namespace anew with its two servers and their secrets."""
     with step("starting a git server and a model server"):
         target.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
         _apply(target, "servers.yaml", IMAGES=target.images, TAG=target.tag)
@@ -102,11 +104,11 @@ def _start_servers(target: Target, api_key: str) -> None:
 
 
 def _apply_package(target: Target, model: str) -> None:
-    model_url = REAL_ENDPOINT if model == "real" else _address(target, "model")
+    model_url = REAL_ENDPOINT if model == "real" else address(target, "model")
     values = {"IMAGES": target.images, "TAG": target.tag, "MODEL_URL": model_url}
     with step("applying the AgentClass and the WorkPackage"):
         _apply(target, "agent-class.yaml", **values)
-        _apply(target, "work-package.yaml", GIT_URL=_address(target, "git"))
+        _apply(target, "work-package.yaml", GIT_URL=address(target, "git"))
 
 
 def _follow(target: Target) -> dict[str, Any]:
@@ -167,8 +169,8 @@ def _apply(target: Target, manifest: str, **values: str) -> None:
     target.kubectl("apply", "-f", "-", text=text)
 
 
-def _address(target: Target, service: str) -> str:
-    """The address of a Service as a URL; a cluster without DNS knows it too."""
+def address(target: Target, service: str) -> str:
+    """Return the address of a Service as a URL; a cluster without DNS knows it too."""
     address = target.kubectl(
         "get", "service", service, "-n", NAMESPACE, "-o", "jsonpath={.spec.clusterIP}"
     )

@@ -67,14 +67,14 @@ class Target:
         return subprocess.Popen([*self.prefix, *command], text=True)
 
 
-def own(name: str) -> Target:
-    """Start the demo's own cluster and load its images. Raises DemoError."""
+def own(name: str, images: tuple[str, ...]) -> Target:
+    """Start a cluster called `name` and load `images` into it; ends the program if that fails."""
     for words in (
         ("check",),
         ("install",),
-        ("images", *IMAGES),
+        ("images", *images),
         ("up", name),
-        ("load", name, *IMAGES),
+        ("load", name, *images),
     ):
         _cluster_tool(*words)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.api.manifests import ABSENT, entries, entry
 
 

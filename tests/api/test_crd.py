@@ -9,6 +9,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.crd import KINDS, Kind, build_crd, main, render
+from afresh.api.work_package import WorkPackage
 from tests.api.manifests import (
     Manifest,
     changed,
@@ -17,10 +21,6 @@ from tests.api.manifests import (
     minimal_class,
     minimal_package,
 )
-
-from afresh.api.agent_class import AgentClass
-from afresh.api.crd import KINDS, Kind, build_crd, main, render
-from afresh.api.work_package import WorkPackage
 
 CRDS = Path(__file__).parents[2] / "crds"
 

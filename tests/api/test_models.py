@@ -8,14 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.api.manifests import (
-    changed,
-    entry,
-    examples,
-    largest_package,
-    minimal_class,
-    minimal_package,
-)
 
 from afresh.api.agent_class import AgentClass, AgentClassSpec
 from afresh.api.conditions import Condition
@@ -25,6 +17,14 @@ from afresh.api.rules import camel_case
 from afresh.api.subtask import Attempt, SubtaskObject
 from afresh.api.work_package import WorkPackage, WorkPackageStatus
 from afresh.contract.words import AdapterName, ContextMode, Marker
+from tests.api.manifests import (
+    changed,
+    entry,
+    examples,
+    largest_package,
+    minimal_class,
+    minimal_package,
+)
 
 EXAMPLES = [
     pytest.param(model, manifest, id=f"{name} {number}")

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage
 from tests.api.acceptances import ACCEPTANCES
 from tests.api.manifests import changed, minimal_package
 from tests.api.refusal import Refusal
 from tests.api.refusals import REFUSALS
-
-from afresh.api.agent_class import AgentClass
-from afresh.api.work_package import WorkPackage
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.id)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.apiserver.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage, WorkPackageStatus
 from tests.api.acceptances import ACCEPTANCES
 from tests.api.manifests import (
     changed,
@@ -14,9 +17,6 @@ from tests.api.manifests import (
     minimal_package,
 )
 from tests.apiserver.kubectl import Kubectl
-
-from afresh.api.agent_class import AgentClass
-from afresh.api.work_package import WorkPackage, WorkPackageStatus
 
 pytestmark = pytest.mark.apiserver
 

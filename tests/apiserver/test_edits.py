@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from tests.api.manifests import changed, entry, minimal_package
 from tests.apiserver.kubectl import Kubectl, Manifest
 

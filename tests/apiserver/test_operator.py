@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apiserver.kubectl import Kubectl
-from tests.apiserver.node import Node, succeed
-from tests.apiserver.operator_process import OperatorProcess
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
+from tests.apiserver.kubectl import Kubectl
+from tests.apiserver.node import Node, succeed
+from tests.apiserver.operator_process import OperatorProcess
 
 pytestmark = pytest.mark.apiserver
 PATIENCE = 60

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.api.manifests import changed, entry, minimal_class, minimal_package
 from tests.api.refusal import Refusal
 from tests.api.refusals import REFUSALS

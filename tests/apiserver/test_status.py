@@ -1,10 +1,10 @@
 """What users see of a status, and who may write it."""
 
 import pytest
-from tests.api.manifests import changed, examples, minimal_class, minimal_package
-from tests.apiserver.kubectl import Kubectl, Manifest
 
 from afresh.api.work_package import WorkPackage
+from tests.api.manifests import changed, examples, minimal_class, minimal_package
+from tests.apiserver.kubectl import Kubectl, Manifest
 
 pytestmark = pytest.mark.apiserver
 

@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from afresh.contract import codec, report
 from afresh.contract.codec import ContractError
 from afresh.contract.report import Report, Result, Usage, VerifyResult
 from afresh.contract.words import Outcome
-from hypothesis import given
-from hypothesis import strategies as st
 
 texts = st.text(max_size=3000)
 results = st.builds(

@@ -1,10 +1,10 @@
 """From what a Job and its pod show to one verdict: every row of the evidence table."""
 
 import pytest
+
 from afresh.contract.words import Outcome
 from afresh.core.evidence import Ended, Live, verdict_of
 from afresh.core.observed import Episode
-
 from tests.make import NOW, make_container, make_episode, make_pod, make_report, seconds
 
 OOM = make_container("agent", "Terminated", reason="OOMKilled", exit_code=0)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core import rules
@@ -10,10 +11,10 @@ from afresh.core.actions import DeleteJob, StartEpisode
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.reasons import Reason
-
 from tests.make import (
     NOW,
     make_class,
+    make_container,
     make_entry,
     make_episode,
     make_package,
@@ -25,6 +26,7 @@ from tests.make import (
 )
 
 TWO = [make_entry("T001"), make_entry("T002", dependsOn=["T001"])]
+CIRCLE = [make_entry("A", dependsOn=["B"]), make_entry("B", dependsOn=["A"])]
 DONE, RUNNING = SubtaskPhase.DONE, SubtaskPhase.RUNNING
 SKIPPED, REVIEW = SubtaskPhase.SKIPPED, SubtaskPhase.NEEDS_REVIEW
 
@@ -42,7 +44,7 @@ CASES = [
         "Pending", Reason.BEING_DELETED, [], id="a package that is being deleted",
     ),
     pytest.param(
-        make_seen(make_package([make_entry("A", dependsOn=["B"]), make_entry("B", dependsOn=["A"])])),
+        make_seen(make_package(CIRCLE)),
         "Stalled", Reason.INVALID_SPEC, [], id="dependencies in a circle",
     ),
     pytest.param(
@@ -130,11 +132,16 @@ CASES = [
         "Running", Reason.EPISODE_RUNNING, ["T002"], id="the next one's dependency is done",
     ),
     pytest.param(
-        make_seen(make_package([make_entry("T001", skip=True), TWO[1]]), [make_record("T001", phase=SKIPPED, reason="SkippedByUser")]),
+        make_seen(
+            make_package([make_entry("T001", skip=True), TWO[1]]),
+            [make_record("T001", phase=SKIPPED, reason="SkippedByUser")],
+        ),
         "Running", Reason.EPISODE_RUNNING, ["T002"], id="the user skipped the dependency",
     ),
     pytest.param(
-        make_seen(make_package(TWO), [make_record("T001", phase=SKIPPED, reason="TooManyFailures")]),
+        make_seen(
+            make_package(TWO), [make_record("T001", phase=SKIPPED, reason="TooManyFailures")]
+        ),
         "NeedsReview", Reason.NEEDS_REVIEW, [], id="the dependency failed too often",
     ),
     pytest.param(
@@ -188,10 +195,11 @@ def test_a_deleted_package_stops_the_episode_that_runs() -> None:
     assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
 
 
-def test_an_episode_that_was_recorded_before_it_ended_is_deleted() -> None:
+def test_an_episode_that_hangs_is_deleted_once_its_end_is_recorded() -> None:
     record = make_record(attempts=1, reason="Config", not_before=NOW + seconds(9))
+    stuck = make_pod(make_container("agent", "Waiting", reason="InvalidImageName"))
 
-    decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
+    decision = decide(make_seen(records=[record], episodes=(make_episode(pod=stuck),)))
 
     assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
 
@@ -202,6 +210,14 @@ def test_an_episode_is_not_deleted_in_the_step_that_first_records_its_end() -> N
     decision = decide(make_seen(records=[running()], episodes=(stuck,)))
 
     assert not [item for item in decision.actions if isinstance(item, DeleteJob)]
+
+
+def test_an_episode_that_was_recorded_by_its_hint_ends_by_itself() -> None:
+    record = make_record(attempts=1, phase=DONE)
+
+    decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
+
+    assert not decision.actions
 
 
 def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
 from afresh.core.outcome import PRECEDENCE, TABLE, Next, backoff_after, probe_after
 from afresh.core.settle import after, stand
-
 from tests.make import (
     NOW,
     make_entry,

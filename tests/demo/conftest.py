@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.demo.git_client import PASSWORD, USER
 from tests.demo.model_client import KEY
 from tests.demo.servers import Server, running

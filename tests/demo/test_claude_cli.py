@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.demo.claude_cli import Claude, install
 from tests.demo.model_client import SUBTASKS, subtask_brief
 from tests.demo.servers import DEMO, TIMEOUT_SECONDS, Server

@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 
 import pytest
+
 from tests.demo.git_client import PASSWORD, USER, Checkout, clone, init, repository_url
 from tests.demo.servers import DEMO, TIMEOUT_SECONDS, Server, running, start
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from tests.demo.git_client import PASSWORD, USER, Checkout, repository_url
-from tests.demo.servers import TIMEOUT_SECONDS, Answer, Server
+from tests.demo.servers import TIMEOUT_SECONDS, Answer, Server, running
 
 CREDENTIALS = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 AUTHORIZED = {"Authorization": f"Basic {CREDENTIALS}"}
@@ -204,6 +205,15 @@ def test_a_client_that_breaks_off_leaves_the_server_as_it_was(
 
 def test_the_health_check_needs_no_credentials(git_server: Server) -> None:
     assert git_server.ask("GET", "/healthz").status == 200
+
+
+def test_a_log_line_holds_no_control_characters(git_arguments: tuple[str, ...]) -> None:
+    with running("git_server.py", *git_arguments) as server, closing(connect(server)) as client:
+        client.sendall(b"GET /\x1b[2Jgone HTTP/1.1\r\nHost: git\r\n\r\n")
+        with client.makefile("rb") as answer:
+            answer.readline()
+
+    assert "GET /?[2Jgone 401" in "".join(server.log)
 
 
 def connect(server: Server) -> socket.socket:

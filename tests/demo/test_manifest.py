@@ -13,7 +13,8 @@ MANIFEST = DEMO / "manifests" / "work-package.yaml"
 
 
 def read_package(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(Template(path.read_text()).safe_substitute())["spec"]
+    spec: dict[str, Any] = yaml.safe_load(Template(path.read_text()).safe_substitute())["spec"]
+    return spec
 
 
 def test_the_package_of_the_demo_lists_the_scripted_subtasks() -> None:

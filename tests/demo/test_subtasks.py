@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.demo.git_client import Checkout, clone, init
 from tests.demo.model_client import (
     SUBTASKS,

@@ -1,4 +1,4 @@
-"""A pod made of processes: the real runner and two real shims, each in a PID namespace of its own."""
+"""A pod made of processes: the real runner, and two real shims in PID namespaces of their own."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
 from afresh.contract import codec
 from afresh.contract.order import (
@@ -26,6 +27,14 @@ CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
 LIMIT_SECONDS = 60
 
 
+def wait_until(found: Callable[[], bool]) -> None:
+    """Wait until something is seen."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not found():
+        assert time.monotonic() < deadline, "never seen"
+        time.sleep(0.01)
+
+
 def make_task(**changes: object) -> Task:
     """A task that asks for one file and accepts anything."""
     task = Task(
@@ -37,9 +46,14 @@ def make_task(**changes: object) -> Task:
     return replace(task, **changes)
 
 
-def make_order(url: str, agent: str | tuple[str, ...], **changes: object) -> Order:
-    """An order whose agent is a shell script (or an argument list)."""
-    command = ("sh", "-c", agent) if isinstance(agent, str) else agent
+def make_agent(script: str, **changes: object) -> Agent:
+    """An agent that is a shell script."""
+    agent = Agent(adapter=AdapterName.COMMAND, command=("sh", "-c", script), timeout_seconds=20)
+    return replace(agent, **changes)
+
+
+def make_order(url: str, script: str, **changes: object) -> Order:
+    """An order whose agent is a shell script."""
     order = Order(
         episode="demo-t001-1",
         package="team-a/demo",
@@ -47,7 +61,7 @@ def make_order(url: str, agent: str | tuple[str, ...], **changes: object) -> Ord
         repository=Repository(
             url=url, base_ref="main", branch="afresh/demo", secret_name="git-credentials"
         ),
-        agent=Agent(adapter=AdapterName.COMMAND, command=command, timeout_seconds=20),
+        agent=make_agent(script),
         tasks=(make_task(),),
         plan=(
             PlanLine(id="T001", title="Greeting", marker=Marker.PENDING),
@@ -65,8 +79,9 @@ class Pod:
     shell: tuple[str, ...] = ("dash",)
     pids_limit: str = "2000"
     environment: dict[str, str] = field(default_factory=dict)
-    log: str = ""
+    image_environment: dict[str, str] = field(default_factory=dict)
     exit_code: int | None = None
+    shim_codes: list[int] = field(default_factory=list)
 
     def put(self, path: str, content: str) -> Path:
         """Write a file of the pod."""
@@ -91,28 +106,53 @@ class Pod:
         (result,) = self.report.results
         return result
 
-    def start(self, order: Order) -> "Started":
-        """Start the three containers."""
-        self.put("/afresh/podinfo/order", codec.dumps(order))
+    def start(self, order: Order | str) -> "Started":
+        """Start the three containers; a text is taken for the annotation as it is."""
+        text = order if isinstance(order, str) else codec.dumps(order)
+        self.put("/afresh/podinfo/order", text)
         for folder in ("dev", "home/verify", "home/agent", "workspace", "afresh/checkout"):
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         return Started(self, self._runner(), [self._shim("agent"), self._shim("verify")])
 
-    def run(self, order: Order, meanwhile: Callable[["Started"], None] | None = None) -> Report:
+    def run(
+        self, order: Order | str, meanwhile: Callable[["Started"], None] | None = None
+    ) -> Report:
         """Run an episode to its end and return its Report."""
         started = self.start(order)
         try:
             if meanwhile:
                 meanwhile(started)
-            self.log = started.runner.communicate(timeout=LIMIT_SECONDS)[0]
-            self.exit_code = started.runner.returncode
-            for shim in started.shims:
-                shim.wait(timeout=10)
+            self.exit_code = started.runner.wait(timeout=LIMIT_SECONDS)
+            self.shim_codes = [shim.wait(timeout=15) for shim in started.shims]
         finally:
             started.kill()
+        assert self.leftovers() == []
         return self.report
 
-    def _runner(self) -> subprocess.Popen[str]:
+    def leftovers(self) -> list[str]:
+        """Return the processes that were started below `root` and still live."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes()
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue  # ended meanwhile
+            if str(self.root).encode() in environment:
+                found.append(command)
+        return found
+
+    @property
+    def log(self) -> str:
+        """What the runner's container has printed."""
+        return (self.root / "log").read_text()
+
+    def _runner(self) -> subprocess.Popen[bytes]:
+        # A file: nobody reads a pipe while the test waits for something else.
+        with (self.root / "log").open("wb") as log:
+            return self._runner_process(log)
+
+    def _runner_process(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "afresh.episode", "--root", str(self.root)],
             env={
@@ -121,9 +161,9 @@ class Pod:
                 "HOME": str(self.root),
                 **self.environment,
             },
-            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
             stderr=subprocess.STDOUT,
-            text=True,
         )
 
     def _shim(self, name: str) -> subprocess.Popen[bytes]:
@@ -137,6 +177,7 @@ class Pod:
                 "AFRESH_CONTROL": str(control),
                 "AFRESH_PIDS_LIMIT": self.pids_limit,
                 "KUBERNETES_PORT": "tcp://10.0.0.1:443",
+                **self.image_environment,
             },
             stdin=subprocess.DEVNULL,
         )
@@ -147,15 +188,12 @@ class Started:
     """The containers of a pod while they run."""
 
     pod: Pod
-    runner: subprocess.Popen[str]
+    runner: subprocess.Popen[bytes]
     shims: list[subprocess.Popen[bytes]]
 
     def wait_for(self, found: Callable[[], bool]) -> None:
         """Wait until something is seen, or the runner has ended."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not found() and self.runner.poll() is None:
-            assert time.monotonic() < deadline, "never seen"
-            time.sleep(0.01)
+        wait_until(lambda: found() or self.runner.poll() is not None)
 
     def terminate(self) -> None:
         """Send TERM to the runner, as the kubelet does."""

@@ -17,10 +17,10 @@ DATE = 1_700_000_000
 @contextmanager
 def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
     """Run one of the demo's servers on a free port; give that port."""
+    command = [sys.executable, "-u", str(DEMO / script), *arguments]
     with log.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-u", str(DEMO / script), *arguments]
-            + ["--host", "127.0.0.1", "--port", "0"],
+            [*command, "--host", "127.0.0.1", "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=file,
             text=True,

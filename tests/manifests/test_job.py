@@ -1,12 +1,15 @@
 """The Job and pod of an episode: what each container holds, and what it must never hold."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+
 from afresh.contract import codec
 from afresh.contract.order import Order
 from afresh.contract.pod_layout import ANNOTATION_ORDER
+from afresh.contract.shim import SHIM
 from afresh.core.actions import StartEpisode
 from afresh.core.planner import decide
 from afresh.manifests.job import EpisodeParts, build_job, deadline_seconds
@@ -114,6 +117,16 @@ def test_agent_and_verify_mount_no_secret_token_order_or_trusted_git(name: str) 
     assert not volumes & {"git-secret", "model-secret", "token", "git", "ca", "runner-tmp"}
     podinfo = [item for item in mounted(job, name).values() if item["name"] == "podinfo"]
     assert [item["subPath"] for item in podinfo] == ["passwd"]
+
+
+@pytest.mark.parametrize("name", ["agent", "verify"])
+def test_the_shim_reaches_the_shell_as_it_is(name: str) -> None:
+    shell, flag, text = container(make_job(), name)["command"]
+
+    # The kubelet's expansion: `$$` becomes `$`, and `$(NAME)` would become a variable's value.
+    assert (shell, flag) == ("/bin/sh", "-c")
+    assert re.sub(r"\$\$", "$", text) == SHIM
+    assert not re.search(r"(?<!\$)(\$\$)*\$\(", text)
 
 
 @pytest.mark.parametrize("name", ["agent", "verify"])

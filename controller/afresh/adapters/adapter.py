@@ -65,6 +65,6 @@ class Adapter(Protocol):
         """Return how to start it. `base_url` is the gateway's; None: it needs no gateway."""
         ...
 
-    def reader(self) -> Reader:
-        """Return a reader for one run."""
+    def reader(self, *, behind_gateway: bool) -> Reader:
+        """Return a reader for one run. Without a gateway it also judges by the provider's words."""
         ...

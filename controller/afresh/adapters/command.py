@@ -36,6 +36,6 @@ class CommandAdapter:
         """Return the Order's own command with the brief as its input."""
         return Launch(argv=agent.command, stdin=brief)
 
-    def reader(self) -> CommandReader:
+    def reader(self, *, behind_gateway: bool) -> CommandReader:  # noqa: ARG002
         """Return a reader for one run."""
         return CommandReader()

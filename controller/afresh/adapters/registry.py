@@ -1,6 +1,7 @@
 """From an adapter's name to the adapter."""
 
 from afresh.adapters.adapter import Adapter
+from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.command import CommandAdapter
 from afresh.contract.words import AdapterName
 
@@ -11,5 +12,6 @@ def find_adapter(name: AdapterName) -> Adapter | None:
 
 
 _ADAPTERS: dict[AdapterName, Adapter] = {
+    AdapterName.CLAUDE: ClaudeAdapter(),
     AdapterName.COMMAND: CommandAdapter(),
 }

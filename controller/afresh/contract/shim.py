@@ -16,7 +16,8 @@ While a command runs, a listener reads `go`; at other times process 1 does. The 
 foreground, because a shell starts background commands with SIGINT ignored, and because process 1
 reaps orphans while it waits. A shell does not run a trap before its foreground command ends, so
 during a command it is the runner, which gets TERM at the same moment, that passes TERM on.
-`go` at its end means that the runner is gone: everything is killed.
+`go` at its end means that the runner is gone: everything is killed. A file `closed` in the place of
+`go` means that the runner was done before this container started.
 """
 
 SHIM = r"""
@@ -26,7 +27,10 @@ if [ $$ -ne 1 ]; then
   echo 'afresh: this must be the first process of a container' >&2
   exit 1
 fi
-while [ ! -p "$control/go" ]; do sleep 0.02 2>/dev/null || sleep 1; done
+while [ ! -p "$control/go" ]; do
+  [ -e "$control/closed" ] && exit 0
+  sleep 0.02 2>/dev/null || sleep 1
+done
 exec 3<"$control/go" 4>"$control/done" 5>"$control/out" 6>"$control/err"
 
 say() { printf '\n%s\n' "$*" >&4; }

@@ -6,7 +6,6 @@ from datetime import timedelta
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObjectSpec
 from afresh.api.work_package import SubtaskRecord
-from afresh.contract.pod_layout import RUNNER
 from afresh.contract.words import Outcome
 from afresh.core.actions import (
     Action,
@@ -19,7 +18,7 @@ from afresh.core.actions import (
     UpdateSubtask,
 )
 from afresh.core.names import subtask_name
-from afresh.core.observed import ContainerState, Observed, PodFacts
+from afresh.core.observed import ContainerState, Episode, Observed
 from afresh.core.rules import RULES
 from afresh.core.settle import IN_EPISODE, Standing, stand
 
@@ -70,26 +69,33 @@ def child_spec(entry: SubtaskEntry, package: str) -> SubtaskObjectSpec:
 
 
 def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
-    """Jobs whose subtask is gone from the package, or whose end was recorded before they ended."""
+    """Jobs of subtasks that are gone, and Jobs that hang although their end is recorded.
+
+    A Job whose containers all run or have ended goes by itself, and keeps its log till then.
+    """
     records = standing.by_id()
     just_settled = {(item.episode.subtask, item.episode.attempt) for item in standing.settlements}
     for episode in seen.episodes:
         record = records.get(episode.subtask)
-        recorded = record is not None and (
-            episode.attempt < record.attempts
-            or (episode.attempt == record.attempts and record.phase not in IN_EPISODE)
-        )
-        unended = not episode.finished and not (episode.report and episode.report.final)
         # A result is written to the status before its evidence may go.
         if (episode.subtask, episode.attempt) in just_settled or episode.deleting:
             continue
-        if record is None or (recorded and unended and not _runner_ended(episode.pod)):
+        if record is None or (_recorded(episode, record) and _hangs(episode)):
             yield DeleteJob(name=episode.name, uid=episode.uid)
 
 
-def _runner_ended(pod: PodFacts | None) -> bool:
-    runner = pod.container(RUNNER) if pod else None
-    return runner is not None and runner.state is ContainerState.TERMINATED
+def _recorded(episode: Episode, record: SubtaskRecord) -> bool:
+    last = episode.attempt == record.attempts and record.phase not in IN_EPISODE
+    return last or episode.attempt < record.attempts
+
+
+def _hangs(episode: Episode) -> bool:
+    if episode.finished:
+        return False
+    pod = episode.pod
+    if pod is None or pod.deleting_since:
+        return True
+    return any(item.state is ContainerState.WAITING for item in pod.containers)
 
 
 def _recheck(standing: Standing, answer: Answer) -> timedelta | None:

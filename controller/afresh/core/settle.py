@@ -134,8 +134,11 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
 
 
 def row_of(ended: Ended) -> Row:
-    """Return the row that holds. NoChanges with a commit is the agent's word, verified, that
-    nothing is needed; without one it is a failure."""
+    """Return the row that holds.
+
+    NoChanges with a commit is the agent's word, verified, that nothing is needed; without one it
+    is a failure.
+    """
     if ended.outcome is Outcome.NO_CHANGES and ended.result and ended.result.commit:
         return TABLE[Outcome.SUCCESS]
     return TABLE[ended.outcome]

@@ -7,21 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from afresh.adapters.adapter import Adapter, Launch, Verdict
+from afresh.adapters.adapter import Launch, Reader, Verdict
+from afresh.contract.pod_layout import AGENT
 from afresh.contract.words import Outcome
-from afresh.episode.control import Command, ContainerGone, ContainerRefused, Ending
+from afresh.episode.control import Command, ContainerGone, Ending
 from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.script import Script
-from afresh.episode.step import run_step
+from afresh.episode.step import meet, run_step
 from afresh.episode.workplace import Workplace
-
-NO_LIMIT = (
-    "The shell of the agent's image can set no process limit; use an image whose /bin/sh is "
-    "dash, bash or busybox."
-)
-NOT_FIRST = "The agent's container must not share its process namespace."
-CANNOT_RUN = (126, 127)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +28,7 @@ class AgentEnd:
 
 def get_ready(work: Workplace) -> None:
     """Wait for the agent's container, and run setup in it. Raises Ended."""
-    try:
-        work.agent_control.greet()
-    except ContainerRefused as refusal:
-        reason = NO_LIMIT if str(refusal) == "pids" else NOT_FIRST
-        raise Ended(Outcome.CONFIG, reason) from refusal
-    except ContainerGone:
-        raise Ended(Outcome.INFRASTRUCTURE, "The agent's container ended too early.") from None
+    meet(work.agent_control, AGENT)
     setup = work.order.setup
     if setup is None:
         return
@@ -54,9 +42,8 @@ def get_ready(work: Workplace) -> None:
         )
 
 
-def run_agent(work: Workplace, adapter: Adapter, launch: Launch) -> AgentEnd:
+def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
     """Run the program. When this returns, none of its processes is left, or the end says so."""
-    reader = adapter.reader()
     out = LineSink(_teller(work, reader.event))
     err = LineSink(_teller(work, reader.error))
     script = Script(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.episode.lines import LineReader
-from afresh.episode.model_api import Answer, ModelApi, Tokens
+from afresh.episode.model_api import Answer, Fault, ModelApi, Tokens
 
 MESSAGE_LIMIT = 8 << 20
 # Events that count are small; the long ones carry text.
@@ -38,9 +38,17 @@ class AnswerReader:
                 self._api.take_event(self.answer, event)
 
     def end(self) -> None:
-        """Take in that the body is complete."""
+        """Take in that the body is over, and tell an answer that is not whole."""
+        answer = self.answer
         if not self._streamed and len(self._body) <= MESSAGE_LIMIT:
-            self._api.take_message(self.answer, _json(self._body.decode(errors="replace")))
+            self._api.take_message(answer, _json(self._body.decode(errors="replace")))
+        if answer.fault is None and not answer.ended:
+            answer.fault = Fault.UNREACHABLE if answer.began else Fault.EMPTY
+
+    def broken(self) -> None:
+        """Take in that the connection broke before the body was over."""
+        if not self.answer.ended:
+            self.answer.fault = Fault.UNREACHABLE
 
 
 def _json(text: str) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """The Anthropic Messages API, as far as the gateway reads it."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from afresh.episode.model_api import Answer, Fault, Route, Tokens
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
-MODELS = "/v1/models"
+_MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
 _LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 _COUNTS = {
     "input": "input_tokens",
@@ -40,7 +41,7 @@ class AnthropicApi:
             return Route.GENERATE
         if method == "POST" and path == COUNT_TOKENS:
             return Route.FORWARD
-        if method == "GET" and (path == MODELS or path.startswith(f"{MODELS}/")):
+        if method == "GET" and _MODELS.fullmatch(path):
             return Route.FORWARD
         if method in ("GET", "HEAD") and path == "/":
             return Route.LOCAL

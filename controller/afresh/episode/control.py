@@ -4,6 +4,7 @@ The other end is `contract.shim`. What comes back was written by whoever runs in
 is a claim. This file promises that no such claim can hang the runner or fill its memory.
 """
 
+import contextlib
 import os
 import select
 import time
@@ -15,14 +16,12 @@ from afresh.episode.lines import LineReader
 
 Sink = Callable[[bytes], None]
 
+CLOSED = "closed"
 FIFOS = ("done", "out", "err", "go")  # the shim waits for the last
 CHUNK = 1 << 16
 WORD_LIMIT = 256
-GRACE_SECONDS = 5.0
-KILL_SECONDS = 10.0
 RESEND_SECONDS = 0.5
 DRAIN_LIMIT = 64 << 20
-TIME_LIMIT_CODE = 124
 
 
 class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as Ended is
@@ -51,11 +50,20 @@ class Ending:
     timed_out: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long, in seconds, processes are given to end after TERM, and after KILL."""
+
+    after_term: float = 5.0
+    after_kill: float = 5.0
+
+
 class Control:
     """Talks to the shim of one container."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, patience: Patience | None = None) -> None:
         self._directory = directory
+        self._patience = patience or Patience()
         self._words = LineReader(WORD_LIMIT)
         self._poller = select.poll()
         self._fds: dict[str, int] = {}
@@ -83,8 +91,7 @@ class Control:
         while True:
             for word in self._hear(None):
                 if word == "hello":
-                    for name in FIFOS:
-                        (self._directory / name).unlink()
+                    self._forget_names()
                     return
                 if word.startswith("refused "):
                     raise ContainerRefused(word.removeprefix("refused "))
@@ -98,7 +105,7 @@ class Control:
         if command.stdin is not None:
             self._write_file(f"{command.name}.stdin", command.stdin)
         self._say(f"run {command.name}")
-        watch = _Watch(command.limit)
+        watch = _Watch(command.limit, self._patience)
         sinks = {"out": out, "err": err}
         while not watch.given_up:
             for order in watch.orders():
@@ -114,7 +121,7 @@ class Control:
 
     def clear(self) -> bool:
         """Kill every process that is left. False if the container does not confirm it in time."""
-        give_up = time.monotonic() + KILL_SECONDS
+        give_up = time.monotonic() + self._patience.after_kill
         while time.monotonic() < give_up:
             self._say("kill")
             try:
@@ -130,17 +137,25 @@ class Control:
             self._say(order)
 
     def leave(self) -> None:
-        """Tell the container that it is not needed any more."""
+        """Tell the container, even one that is yet to start, that it is not needed any more."""
         self._say("exit")
+        self._directory.mkdir(parents=True, exist_ok=True)
+        (self._directory / CLOSED).touch()
+        self._forget_names()
+
+    def _forget_names(self) -> None:
+        for name in FIFOS:
+            (self._directory / name).unlink(missing_ok=True)
 
     def _write_file(self, name: str, content: str) -> None:
         (self._directory / name).write_text(content, encoding="utf-8")
 
     def _say(self, line: str) -> None:
-        try:
-            os.write(self._fds["go"], f"{line}\n".encode())
-        except BlockingIOError:
-            return  # somebody in there filled the FIFO; the limits still hold
+        go = self._fds.get("go")
+        if go is None:
+            return  # told to stop before anything was started
+        with contextlib.suppress(BlockingIOError):  # somebody in there filled it; limits still hold
+            os.write(go, f"{line}\n".encode())
 
     def _hear(self, seconds: float | None, sinks: dict[str, Sink] | None = None) -> list[str]:
         """Read once whatever is there, waiting at most `seconds`; return what the shim said."""
@@ -175,7 +190,8 @@ class Control:
 class _Watch:
     """Says when a command has to be told to stop."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, patience: Patience) -> None:
+        self._patience = patience
         self._deadline = time.monotonic() + limit
         self._next = self._deadline
         self._sent_term = False
@@ -186,7 +202,8 @@ class _Watch:
 
     @property
     def given_up(self) -> bool:
-        return time.monotonic() > self._deadline + GRACE_SECONDS + KILL_SECONDS
+        patience = self._patience.after_term + self._patience.after_kill
+        return time.monotonic() > self._deadline + patience
 
     def pause(self) -> float:
         return self._next - time.monotonic()
@@ -197,7 +214,7 @@ class _Watch:
             return []
         if not self._sent_term:
             self._sent_term = True
-            self._next = now + GRACE_SECONDS
+            self._next = now + self._patience.after_term
             return ["term"]
         self._next = now + RESEND_SECONDS
         return ["kill"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from afresh.contract.order import Order, Repository
-from afresh.contract.words import CredentialsMode, Outcome
+from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.paths import Paths
@@ -49,12 +49,15 @@ class SecretMount:
         return value
 
 
-def model_key(order: Order, paths: Paths) -> str | None:
-    """Return the model's key where the gateway holds it. Raises Ended if it is missing."""
-    agent = order.agent
-    if agent.credentials_mode is not CredentialsMode.GATEWAY or not agent.secret_name:
-        return None
-    return _model_secret(order, paths, agent.secret_name).require(API_KEY)
+def model_key(order: Order, paths: Paths) -> str:
+    """Return the key that the gateway adds. Raises Ended if it is missing."""
+    name = order.agent.secret_name
+    if name is None:
+        raise Ended(
+            Outcome.CONFIG,
+            "The AgentClass names no Secret for its model; set spec.credentials.secretName.",
+        )
+    return _model_secret(order, paths, name).require(API_KEY)
 
 
 def known_secrets(paths: Paths) -> list[str]:

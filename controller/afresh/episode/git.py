@@ -69,6 +69,12 @@ CONFIG = """\
 # Highest in precedence, so that no file of the repository can ask for a conversion.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 
+# The same for every commit, so that it says nothing of who or when.
+AUTHOR = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "Afresh"), ("EMAIL", "afresh@localhost"))
+}
 LOCAL_ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",

@@ -13,8 +13,7 @@ class Fault(Enum):
     DENIED = auto()
     NOT_FOUND = auto()
     REF_MISSING = auto()
-    NOTHING_OWN = auto()  # a shallow fetch that would bring no commit
-    NO_EXCLUDE = auto()  # a server that cannot leave out what a ref holds
+    NO_EXCLUDE = auto()  # cannot leave out what a ref holds, or nothing would be left
     MOVED = auto()  # the compare-and-swap failed
     REFUSED = auto()  # a hook or a protected branch
     REDIRECTED = auto()
@@ -26,8 +25,13 @@ class Fault(Enum):
 # The first that matches holds.
 _PATTERNS: tuple[tuple[Fault, str], ...] = (
     (Fault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
-    (Fault.NOTHING_OWN, r"no commits selected for shallow"),
-    (Fault.NO_EXCLUDE, r"deepen-not|does not support (--)?shallow|does not support --deepen"),
+    # Over HTTP, a server that gives up on a shallow request is only seen to break the protocol.
+    (
+        Fault.NO_EXCLUDE,
+        r"no commits selected for shallow|deepen-not|does not support --?\S*(shallow|deepen)"
+        r"|processing shallow info|expected 'packfile'|expected shallow",
+    ),
+    (Fault.REFUSED, r"'refs/heads/\S+' exists; cannot create"),
     (
         Fault.MOVED,
         r"stale info|fetch first|non-fast-forward|cannot lock ref|reference already exists",

@@ -25,6 +25,7 @@ class Commit:
     """A commit with its message taken apart."""
 
     id: str
+    date: int
     subject: str
     body: str = ""
     trailers: dict[str, str] = field(default_factory=dict)
@@ -52,9 +53,9 @@ def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 
-def own_commits(git: Git, head: str) -> tuple[Commit, ...]:
-    """Return the commits that are reachable from `head` in the fetched history, newest first."""
-    log = git.run("log", "-z", f"-n{MOST_COMMITS}", "--format=%H%n%B", head)
+def read_commits(git: Git, *revisions: str, most: int = MOST_COMMITS) -> tuple[Commit, ...]:
+    """Return the commits of `git log`, newest first, as far as they have been fetched."""
+    log = git.run("log", "-z", f"-n{most}", "--format=%H %ct%n%B", *revisions, "--")
     return tuple(_parse(entry) for entry in log.decode(errors="replace").split("\0") if entry)
 
 
@@ -71,11 +72,17 @@ def find_done(commits: Iterable[Commit], order: Order, task: Task) -> Commit | N
 
 
 def _parse(entry: str) -> Commit:
-    identity, _, text = entry.partition("\n")
+    first, _, text = entry.partition("\n")
+    identity, _, date = first.partition(" ")
     paragraphs = text.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].splitlines()]
     trailers = {match[1]: match[2] for match in matches if match}
-    if len(paragraphs) == 1 or len(trailers) != len(matches):
+    if len(paragraphs) == 1 or not all(matches):
         trailers = {}
-    body = paragraphs[1:-1] if trailers else paragraphs[1:]
-    return Commit(id=identity, subject=paragraphs[0], body="\n\n".join(body), trailers=trailers)
+    return Commit(
+        id=identity,
+        date=int(date),
+        subject=paragraphs[0],
+        body="\n\n".join(paragraphs[1:-1] if trailers else paragraphs[1:]),
+        trailers=trailers,
+    )

@@ -14,7 +14,7 @@ TAIL_LENGTH = 2048
 
 
 class Log:
-    """Prints redacted lines until a total is reached, and keeps the end of what was said."""
+    """Prints redacted lines until a total is reached, and keeps the end of what the agent said."""
 
     def __init__(self, redact: Redactor) -> None:
         self.redact = redact
@@ -23,33 +23,40 @@ class Log:
 
     def say(self, text: str) -> None:
         """Print what the runner itself does."""
-        self._print(f"afresh: {text}")
+        self._print("afresh: ", text)
 
-    def trouble(self, text: str) -> None:
-        """Print a text of many lines, such as a traceback."""
-        for line in text.splitlines():
+    def ended(self, end: BaseException) -> None:
+        """Print a sentence, and the words of whatever it was concluded from."""
+        self.say(str(end))
+        if end.__cause__:
+            self.say(str(end.__cause__))
+
+    def failure(self, error: BaseException) -> None:
+        """Print the traceback of an error that nobody expected."""
+        import traceback  # noqa: PLC0415  # seldom needed, and slow to import
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
             self.say(line)
 
-    def agent(self, text: str) -> None:
+    def agent(self, line: str) -> None:
         """Print an event of the agent, and keep it for the Report."""
-        for line in self.redact(text).splitlines():
-            self._tail.add(line)
-            self._print(line)
+        self._tail.add(line)
+        self._print("", line)
 
-    def step(self, name: str, text: str) -> None:
+    def step(self, name: str, line: str) -> None:
         """Print a line of a command's output."""
-        self._print(f"{name}: {text}")
+        self._print(f"{name}: ", line)
 
     @property
     def tail(self) -> str:
-        """The end of the agent's log, at most 2 KiB."""
-        return str(self._tail)
+        """The end of what the agent said, redacted, at most 2 KiB."""
+        return self._tail.text(self.redact)
 
-    def _print(self, text: str) -> None:
+    def _print(self, prefix: str, text: str) -> None:
         if self._printed > TOTAL_LENGTH:
             return
-        line = one_line(self.redact(text))
-        self._printed += len(line)
+        line = one_line(prefix + self.redact(text))
+        self._printed += len(line) + 1
         if self._printed > TOTAL_LENGTH:
             line = "afresh: the log is longer than its limit; the rest is left out"
         sys.stdout.write(line + "\n")
@@ -57,7 +64,7 @@ class Log:
 
 
 class Tail:
-    """The last lines of a text, at most `limit` characters."""
+    """The last lines of a text, at most `limit` characters. They are kept as they came."""
 
     def __init__(self, limit: int = TAIL_LENGTH) -> None:
         self._limit = limit
@@ -66,17 +73,21 @@ class Tail:
 
     def add(self, line: str) -> None:
         """Append a line; older ones make room."""
-        kept = one_line(line, self._limit - 1)
+        kept = line[: self._limit - 1]
         self._lines.append(kept)
         self._length += len(kept) + 1
         while self._length > self._limit:
             self._length -= len(self._lines.popleft()) + 1
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines)
+    def text(self, redact: Redactor) -> str:
+        """Return the lines, redacted and printable."""
+        lines = redact("\n".join(self._lines)).splitlines()
+        return "\n".join(one_line(line) for line in lines)[-self._limit :]
 
 
 def one_line(text: str, limit: int = LINE_LENGTH) -> str:
     """Return `text` as one printable line of at most `limit` characters."""
-    line = "".join(ch if ch.isprintable() else " " for ch in text[: limit + 1])
+    line = text[: limit + 1]
+    if not line.isprintable():
+        line = "".join(ch if ch.isprintable() else " " for ch in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"

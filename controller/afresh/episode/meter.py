@@ -16,6 +16,25 @@ from afresh.episode.model_api import Answer, Fault, Tokens
 PER_MILLION = Decimal(1_000_000)
 
 
+class Turn:
+    """One request for the model, from its start until the end of a `with` block.
+
+    Neither answered nor failed means that the agent went away: that says nothing of the model.
+    """
+
+    def __init__(self, meter: "Meter") -> None:
+        self._meter = meter
+        self.answer: Answer | None = None
+        self.fault: Fault | None = None
+        self.not_before: float | None = None
+
+    def __enter__(self) -> "Turn":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._meter.settle(self)
+
+
 class Meter:
     """Written by the gateway's thread, read by the runner's."""
 
@@ -32,35 +51,27 @@ class Meter:
         self.last_fault: Fault | None = None
         self.not_before: float | None = None
 
-    def begin(self) -> bool:
-        """Reserve a turn. False if none is left."""
+    def begin(self) -> "Turn | None":
+        """Reserve a turn. None if none is left."""
         with self._lock:
             if self._turns + self._under_way >= self._max_turns:
                 self.limit_reached = True
-                return False
+                return None
             self._under_way += 1
-            return True
+            return Turn(self)
 
-    def fail(self, fault: Fault, not_before: float | None = None) -> None:
-        """Give the turn back: the request was refused or never answered."""
+    def settle(self, turn: "Turn") -> None:
+        """Count a turn that was answered, or give it back."""
+        answer = turn.answer
         with self._lock:
             self._under_way -= 1
-            self.last_fault = fault
-            self.not_before = not_before
-
-    def give_up(self) -> None:
-        """Give the turn back: the agent went away before there was an answer."""
-        with self._lock:
-            self._under_way -= 1
-
-    def end(self, answer: Answer) -> None:
-        """Count an answered request; its fault is one that came in the middle of the answer."""
-        with self._lock:
-            self._under_way -= 1
-            self._turns += 1
-            self.last_fault = answer.fault
-            self.not_before = None
-            self._add(answer)
+            if answer and answer.began:
+                self._turns += 1
+                self._add(answer)
+            fault = turn.fault or (answer.fault if answer else None)
+            if fault or (answer and answer.ended):
+                self.last_fault = fault
+                self.not_before = turn.not_before
 
     def usage(self) -> Usage:
         """Return what has been counted. No cost if anything counted has no price."""
@@ -72,7 +83,7 @@ class Meter:
                 output_tokens=self._total.output,
                 cache_read_tokens=self._total.cache_read,
                 cache_write_tokens=self._total.cache_write,
-                cost_usd=f"{self._cost:f}" if priced else None,
+                cost_usd=f"{self._cost.normalize():f}" if priced else None,
             )
 
     def _add(self, answer: Answer) -> None:

@@ -6,6 +6,7 @@ Knows no provider; each has a file of its own. Pure.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -51,6 +52,17 @@ class Answer:
     began: bool = False
     ended: bool = False
     fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """Where requests for the model go, and with what."""
+
+    api: "ModelApi"
+    endpoint: str
+    key: str
+    model: str | None
+    authorities: Path
 
 
 class ModelApi(Protocol):

@@ -12,9 +12,11 @@ from afresh.episode import credentials
 from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
-from afresh.episode.history import Commit, own_commits
+from afresh.episode.history import Commit, read_commits
 
 HEAD_REF = "refs/afresh/head"
+BASE_REF = "refs/afresh/base"
+DEPTHS = (50, 2000, 2**31 - 1)  # the last is git's word for everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,48 +57,47 @@ def fetch_start(git: Git, order: Order) -> Start:
 
 def _from_branch(git: Git, order: Order) -> Start:
     branch = f"refs/heads/{order.repository.branch}"
-    own = True
     try:
-        _fetch(git, order, branch, f"--shallow-exclude={order.repository.base_ref}")
+        _fetch(git, order, f"--shallow-exclude={order.repository.base_ref}", {HEAD_REF: branch})
+        own = read_commits(git, HEAD_REF)
     except GitError as error:
-        own = error.fault is not Fault.NOTHING_OWN
-        if own and error.fault is not Fault.NO_EXCLUDE:
+        if error.fault is not Fault.NO_EXCLUDE:
             raise
-        _fetch_whole(git, order, branch) if own else _fetch(git, order, branch, "--depth=1")
-    head = git.text("rev-parse", HEAD_REF)
-    return Start(
-        head=head,
-        expected=head,
-        date=_date(git),
-        commits=own_commits(git, HEAD_REF) if own else (),
-    )
+        own = _own_by_depth(git, order, branch)
+    newest = own[0] if own else read_commits(git, HEAD_REF, most=1)[0]
+    return Start(head=newest.id, expected=newest.id, date=newest.date, commits=own)
 
 
 def _from_base(git: Git, order: Order) -> Start:
-    _fetch(git, order, order.repository.base_ref, "--depth=1")
-    # A tag is followed to its commit.
-    head = git.text("rev-parse", f"{HEAD_REF}^{{commit}}")
-    return Start(head=head, expected="", date=_date(git))
+    _fetch(git, order, "--depth=1", {HEAD_REF: order.repository.base_ref})
+    (head,) = read_commits(git, HEAD_REF, most=1)
+    return Start(head=head.id, expected="", date=head.date)
 
 
-def _fetch_whole(git: Git, order: Order, branch: str) -> None:
-    """Without help from the server: everything, minus what the base holds."""
-    _fetch(git, order, branch)
-    base = "refs/afresh/base"
-    git.run(*_arguments(order, order.repository.base_ref, base), timeout=REMOTE_SECONDS)
-    border = git.text("rev-list", "--boundary", f"{base}..{HEAD_REF}").split()
-    outside = [line.removeprefix("-") for line in border if line.startswith("-")]
-    (git.git_dir / "shallow").write_text("".join(f"{commit}\n" for commit in outside))
+def _own_by_depth(git: Git, order: Order, branch: str) -> tuple[Commit, ...]:
+    """Fetch more and more of both until they meet: the server cannot say where that is."""
+    for depth in DEPTHS:
+        _fetch(
+            git, order, f"--depth={depth}", {HEAD_REF: branch, BASE_REF: order.repository.base_ref}
+        )
+        if _meet(git) or not (git.git_dir / "shallow").exists():
+            break
+    return read_commits(git, HEAD_REF, f"^{BASE_REF}")
 
 
-def _fetch(git: Git, order: Order, ref: str, *options: str) -> None:
-    git.run(*_arguments(order, ref, HEAD_REF, *options), timeout=REMOTE_SECONDS)
+def _meet(git: Git) -> bool:
+    try:
+        git.run("merge-base", HEAD_REF, BASE_REF)
+    except GitError:
+        return False
+    return True
 
 
-def _arguments(order: Order, ref: str, into: str, *options: str) -> list[str]:
-    quiet = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
-    return [*quiet, *options, "--", order.repository.url, f"+{ref}:{into}"]
-
-
-def _date(git: Git) -> int:
-    return int(git.text("show", "--no-patch", "--format=%ct", f"{HEAD_REF}^{{commit}}"))
+def _fetch(git: Git, order: Order, option: str, refs: dict[str, str]) -> None:
+    """Fetch the remote's refs (values) into ours (keys)."""
+    git.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+        *(option, "--", order.repository.url),
+        *(f"+{theirs}:{ours}" for ours, theirs in refs.items()),
+        timeout=REMOTE_SECONDS,
+    )

@@ -37,7 +37,14 @@ class Script:
 
     def text(self) -> str:
         """Return it for a POSIX shell, which becomes the program."""
-        variables = {"HOME": str(self.seen.home), **self.environment}
+        variables = {
+            "HOME": str(self.seen.home),
+            # The root of a volume belongs to the node's root, which git would not trust.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": str(self.seen.tree),
+            **self.environment,
+        }
         lines = [
             f"cd {shlex.quote(str(self.seen.tree))} || exit 126",
             f"unset {' '.join(HIDDEN)}",

@@ -15,14 +15,14 @@ from afresh.core import plan_file
 from afresh.core.plan_file import one_line
 from afresh.episode import worktree
 from afresh.episode.ending import Ended
-from afresh.episode.git import Git
+from afresh.episode.git import AUTHOR, Git
 from afresh.episode.git_faults import GitError
 from afresh.episode.history import message
 from afresh.episode.outbox import Outbox
 from afresh.episode.redact import Redactor
 from afresh.episode.scope import Change, scope_problem
 
-LOCKED = "The agent left files that cannot be read; see the log."
+LOCKED = "The agent left files that cannot be read and stored; see the log."
 INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
 
 
@@ -38,13 +38,13 @@ class Snapshot:
 
 def take(git: Git, head: str, tree: Path, outbox: Outbox) -> Snapshot:
     """Stage the worktree. Raises Ended for what can never be part of a commit."""
-    strange = _first_strange(git, tree)
-    if strange:
-        raise Ended(Outcome.OUT_OF_SCOPE, strange)
-    git.run("read-tree", head)
     try:
+        strange = _first_strange(git, tree)
+        if strange:
+            raise Ended(Outcome.OUT_OF_SCOPE, strange)
+        git.run("read-tree", head)
         git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
-    except GitError as error:
+    except (GitError, OSError) as error:
         if "invalid path" in str(error):
             raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
         raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
@@ -87,7 +87,7 @@ def commit(git: Git, order: Order, task: Task, snapshot: Snapshot, redact: Redac
     made = git.run(
         *("commit-tree", git.text("write-tree"), "-p", snapshot.head, "-F", "-"),
         stdin=text.encode(),
-        extra=worktree.NOBODY,
+        extra=AUTHOR,
     )
     return Commit(id=made.decode().strip(), plan=plan)
 
@@ -109,7 +109,7 @@ def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
 
 def _first_strange(git: Git, tree: Path) -> str | None:
     """Return a sentence about an embedded repository or an odd file that is not ignored."""
-    for path, sentence in _strange(str(tree), ""):
+    for path, sentence in _strange(tree):
         # Ignored ones are never staged: a package manager's own clones, for instance.
         if not _is_ignored(git, tree, path):
             return sentence
@@ -124,17 +124,21 @@ def _is_ignored(git: Git, tree: Path, path: str) -> bool:
     return True
 
 
-def _strange(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
+def _strange(tree: Path) -> Iterator[tuple[str, str]]:
     """Yield what git must not be shown, without entering it."""
-    with os.scandir(folder) as entries:
-        found = [entry for entry in entries if prefix or entry.name not in (".git", worktree.STATE)]
-    if prefix and any(entry.name.lower() == ".git" for entry in found):
-        path = prefix.rstrip("/")
-        yield path, f"The agent left an embedded repository at {path}."
-        return
-    for entry in found:
-        path = prefix + entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _strange(entry.path, f"{path}/")
-        elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-            yield path, f"The agent left something that is neither file nor link at {path}."
+    folders = [""]
+    while folders:
+        prefix = folders.pop()
+        with os.scandir(tree / prefix) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        if prefix and any(entry.name.lower() == ".git" for entry in found):
+            yield prefix, f"The agent left an embedded repository at {prefix}."
+            continue
+        for entry in found:
+            path = f"{prefix}/{entry.name}" if prefix else entry.name
+            if path in (".git", worktree.STATE):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                yield path, f"The agent left something that is neither file nor link at {path}."

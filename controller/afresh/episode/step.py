@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from afresh.contract.order import Step
-from afresh.episode.control import Command, ContainerGone, Control
+from afresh.contract.words import Outcome
+from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
+from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.log import Log, Tail
 from afresh.episode.paths import Seen
@@ -11,6 +13,13 @@ from afresh.episode.script import Script
 
 TIME_LIMIT_CODE = 124
 KILLED_CODE = 137
+
+
+NO_LIMIT = (
+    "The shell of the image can set no process limit; use an image whose /bin/sh is dash, bash "
+    "or busybox."
+)
+NOT_FIRST = "The pod's containers must not share a process namespace."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +30,25 @@ class StepEnd:
     tail: str
 
 
+def meet(control: Control, name: str) -> None:
+    """Wait for the container called `name`. Raises Ended if nothing can run in it."""
+    try:
+        control.greet()
+    except ContainerRefused as refusal:
+        reason = NO_LIMIT if str(refusal) == "pids" else NOT_FIRST
+        raise Ended(Outcome.CONFIG, reason) from refusal
+    except ContainerGone as gone:
+        message = f"The container {name} ended before it was needed."
+        raise Ended(Outcome.INFRASTRUCTURE, message) from gone
+
+
 def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> StepEnd:
     """Run `step` as the script `name`; print its output as it comes."""
     tail = Tail()
 
     def take(line: Line) -> None:
-        text = log.redact(line.text)
-        tail.add(text)
-        log.step(name, text)
+        tail.add(line.text)
+        log.step(name, line.text)
 
     out, err = LineSink(take), LineSink(take)
     script = Script(argv=step.command, seen=seen).text()
@@ -36,9 +56,9 @@ def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> S
     try:
         ending = control.run(command, out, err, lambda: None)
     except ContainerGone:
-        return StepEnd(exit_code=KILLED_CODE, tail=str(tail))
+        return StepEnd(exit_code=KILLED_CODE, tail=tail.text(log.redact))
     out.end()
     err.end()
     timed_out = ending.timed_out or ending.exit_code is None
     code = TIME_LIMIT_CODE if timed_out else ending.exit_code
-    return StepEnd(exit_code=code or 0, tail=str(tail))
+    return StepEnd(exit_code=code or 0, tail=tail.text(log.redact))

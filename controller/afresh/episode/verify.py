@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Step, Task
+from afresh.contract.pod_layout import VERIFY
 from afresh.contract.report import VerifyResult
 from afresh.contract.words import Checkout
 from afresh.episode import worktree
 from afresh.episode.git_faults import GitError
-from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, run_step
+from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
 from afresh.episode.workplace import Workplace
 
 
@@ -27,7 +28,7 @@ class Verdict:
 def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
     tree, index = _tree(work, task, commit)
-    work.verify_control.greet()
+    meet(work.verify_control, VERIFY)
     started = time.monotonic()
     end, problem = _steps(work, task)
     # Whatever was left running must not change the files while they are compared.
@@ -43,7 +44,8 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
 
 def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
     if task.verify.checkout is Checkout.CLEAN:
-        return work.paths.checkout, worktree.check_out(work.git, commit, work.paths.checkout)
+        tree, branch = work.paths.checkout, work.order.repository.branch
+        return tree, worktree.check_out(work.git, commit, branch, tree)
     index = work.git.git_dir / "worktree-index"
     work.git.run("read-tree", commit, index=index)
     return work.paths.worktree, index

@@ -9,6 +9,7 @@ from afresh.contract.order import Order
 from afresh.episode.control import Control
 from afresh.episode.git import Git
 from afresh.episode.log import Log
+from afresh.episode.meter import Meter
 from afresh.episode.paths import Paths
 from afresh.episode.report import Reporter
 
@@ -21,6 +22,7 @@ class Workplace:
     paths: Paths
     git: Git
     log: Log
+    meter: Meter
     reporter: Reporter
     agent_control: Control
     verify_control: Control

@@ -8,9 +8,12 @@ import contextlib
 import os
 import shutil
 import stat
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from afresh.episode import throw_away
 from afresh.episode.git import Git
 
 STATE = ".afresh"
@@ -20,21 +23,6 @@ IDEAS = f"{STATE}/IDEAS.md"
 OUTBOX = f"{STATE}/outbox"
 
 REGULAR = "100644"
-# The same for every episode, so that it says nothing about any.
-NOBODY = {
-    f"GIT_{role}_{part}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for part, value in (("NAME", "Afresh"), ("EMAIL", "afresh@localhost"))
-}
-THROW_AWAY_CONFIG = """\
-[core]
-\trepositoryformatversion = 0
-\tfilemode = true
-\tbare = false
-[user]
-\tname = Agent
-\temail = agent@localhost
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +45,21 @@ def lay_out(git: Git, layout: Layout, worktree: Path) -> None:
     git.run("update-index", "-z", "--index-info", stdin=removed + plan, index=index)
     worktree.mkdir(parents=True, exist_ok=True)
     git.run("checkout-index", "--all", "--force", f"--prefix={worktree}/", index=index)
-    commit = _root_commit(git, git.text("write-tree", index=index), layout.date)
-    _write_repository(git, worktree / ".git", commit, layout)
-    shutil.copyfile(index, worktree / ".git" / "index")
+    throw_away.write(git, worktree / ".git", index, layout.branch, layout.date)
     (worktree / OUTBOX).mkdir(exist_ok=True)
     set_times(worktree, layout.date)
 
 
-def check_out(git: Git, commit: str, directory: Path) -> Path:
-    """Fill `directory` with the files of `commit` and nothing else; return the index of it."""
+def check_out(git: Git, commit: str, branch: str, directory: Path) -> Path:
+    """Fill `directory` with the files of `commit` and nothing else; return the index of it.
+
+    It has a repository too: some test suites and build tools ask git for the list of files.
+    """
     empty(directory)
-    index = git.git_dir / "checkout-index"
+    index = git.git_dir / "checked-out"
     git.run("read-tree", commit, index=index)
     git.run("checkout-index", "--all", "--force", "--index", index=index, tree=directory)
+    throw_away.write(git, directory / ".git", index, branch, int(time.time()))
     return index
 
 
@@ -104,23 +94,9 @@ def _open_up(directory: Path) -> None:
                 path.chmod(stat.S_IRWXU)
 
 
-def _root_commit(git: Git, tree: str, date: int) -> str:
-    when = {f"GIT_{role}_DATE": f"{date} +0000" for role in ("AUTHOR", "COMMITTER")}
-    out = git.run("commit-tree", tree, "-m", "Files", extra=NOBODY | when)
-    return out.decode().strip()
-
-
-def _write_repository(git: Git, directory: Path, commit: str, layout: Layout) -> None:
-    branch = Path("refs", "heads", layout.branch)
-    for name in ("objects/pack", "objects/info", "refs/tags", str(branch.parent)):
-        (directory / name).mkdir(parents=True, exist_ok=True)
-    (directory / "HEAD").write_text(f"ref: {branch}\n")
-    (directory / "config").write_text(THROW_AWAY_CONFIG)
-    (directory / branch).write_text(f"{commit}\n")
-    # Nothing reused from the fetched pack: that one depends on what the server felt like.
-    git.run(
-        *("-c", "pack.compression=1", "-c", "pack.threads=1"),
-        *("pack-objects", "--revs", "--quiet", "--window=0"),
-        *("--no-reuse-delta", "--no-reuse-object", str(directory / "objects/pack/pack")),
-        stdin=f"{commit}\n".encode(),
-    )
+def write_home(home: Path, files: Mapping[str, str]) -> None:
+    """Write the agent program's own configuration below its HOME."""
+    for name, content in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")

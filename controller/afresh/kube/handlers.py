@@ -6,11 +6,15 @@ decides nothing. `on.event` errors are swallowed by kopf, so there is nothing in
 
 import asyncio
 import itertools
+import os
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import kopf
 
+from afresh import clock
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
 from afresh.kube.cache import Cache, package_of
 from afresh.kube.client import (
@@ -24,6 +28,8 @@ from afresh.kube.client import (
 )
 from afresh.kube.queue import Key, KeyQueue
 
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+TOKEN_READ_AGAIN = timedelta(minutes=10)
 OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
 
 
@@ -135,11 +141,28 @@ def registry_of(waker: Waker) -> kopf.OperatorRegistry:
 
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> Any:
-        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+        return _service_account() or kopf.login_with_kubeconfig(**kwargs)
 
     for kind in (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS):
         _watch(registry, kind, waker)
     return registry
+
+
+def _service_account() -> kopf.ConnectionInfo | None:
+    """Log in as the pod's ServiceAccount, at the API server's address rather than at its name.
+
+    The kubelet replaces the token long before it expires; it is read anew every ten minutes.
+    """
+    host = os.environ.get("KUBERNETES_SERVICE_HOST")
+    if not host:
+        return None
+    host = f"[{host}]" if ":" in host else host
+    return kopf.ConnectionInfo(
+        server=f"https://{host}:{os.environ.get('KUBERNETES_SERVICE_PORT', '443')}",
+        ca_path=SERVICE_ACCOUNT / "ca.crt",
+        token=(SERVICE_ACCOUNT / "token").read_text().strip(),
+        expiration=clock.now() + TOKEN_READ_AGAIN,
+    )
 
 
 def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> None:
@@ -165,5 +188,7 @@ async def watch(waker: Waker, *, namespaces: tuple[str, ...], stop: asyncio.Even
         namespaces=list(namespaces),
         clusterwide=not namespaces,
         standalone=True,
+        # kopf would ask for the user's name, which a bare UID does not have.
+        identity="afresh",  # type: ignore[arg-type]  # a NewType that kopf does not export
         stop_flag=stop,
     )

@@ -122,7 +122,7 @@ def _agent(parts: PodParts) -> dict[str, Any]:
         "name": at.AGENT,
         "image": parts.agent_image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["/bin/sh", "-c", SHIM],
+        "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
         "env": _shim_environment(parts) + _class_environment(parts),
         "resources": {"requests": _requests(parts), "limits": _limits(parts)},
@@ -142,7 +142,7 @@ def _verify(parts: PodParts) -> dict[str, Any]:
         "name": at.VERIFY,
         "image": parts.agent_image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["/bin/sh", "-c", SHIM],
+        "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
         "env": _shim_environment(parts),
         # It never works while the agent does, so it asks for nothing and may use as much.
@@ -156,6 +156,11 @@ def _verify(parts: PodParts) -> dict[str, Any]:
             mount("verify-tmp", "/tmp"),  # noqa: S108
         ],
     }
+
+
+def _literal(text: str) -> str:
+    """Return `text` so that the kubelet, which expands $(NAME) and $$, passes it on as it is."""
+    return text.replace("$", "$$")
 
 
 def _verified_volume(parts: PodParts) -> str:

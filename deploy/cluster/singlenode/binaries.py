@@ -3,7 +3,6 @@
 Owns the pinned modules under modules/ and the cache key. Must not know what the programs are for.
 """
 
-import functools
 import hashlib
 import os
 import platform
@@ -97,7 +96,11 @@ CONTROL_PLANE = ("etcd", "kube-apiserver", "kubectl")
 ALL = tuple(program for module in _MODULES for program in module.programs)
 
 
-@functools.cache
+def pinned_versions() -> dict[str, str]:
+    """The version of everything that comes from elsewhere."""
+    return {module.subject: module.version() for module in _MODULES if module.version()}
+
+
 def directory() -> Path:
     """Where the programs of exactly these pinned versions lie, built or not."""
     digest = hashlib.sha256(f"{platform.machine()} {_GO_FLAGS}".encode())

@@ -4,7 +4,6 @@ Owns the order of the start. Whatever goes wrong, the cluster is taken down agai
 """
 
 import socket
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from singlenode import (
     cgroups,
     components,
     configuration,
+    images,
     network,
     oci_archive,
     packages,
@@ -21,9 +21,11 @@ from singlenode import (
 )
 from singlenode.api_server import ApiServer
 from singlenode.components import ApiAddress
+from singlenode.containerd_client import ContainerdClient
 from singlenode.errors import ClusterError
 from singlenode.paths import PRIVATE_PLACES, ClusterPaths, problem_with_homes
 from singlenode.prerequisites import check_root
+from singlenode.runtime_store import answers
 from singlenode.startup import Startup, all_alive
 from singlenode.teardown import take_down
 
@@ -101,10 +103,11 @@ def _bring_up_node(paths: ClusterPaths) -> None:
     with progress.step("starting etcd, containerd and kube-apiserver"):
         _write_identities(paths, components.NODE_API, clients)
         _write_node_configuration(paths)
+        images.clone_store(paths)
         startup.start(components.etcd(paths, programs))
         runtime = startup.start(components.containerd(paths, containerd))
         startup.start(components.api_server(paths, programs, components.NODE_API))
-        startup.wait("containerd", lambda: _answers(paths.containerd_socket))
+        startup.wait("containerd", lambda: answers(paths.containerd_socket))
         _import_pause_image(paths, programs)
         api = ApiServer(paths.pki, components.NODE_PORT)
         startup.wait("API server", api.is_ready)
@@ -136,7 +139,9 @@ def _write_identities(
         pki.create_certificate(paths.pki, certificate)
     for client in clients:
         kubeconfig = pki.render_kubeconfig(paths.pki, client.name, server=address.server)
-        (paths.pki / f"{client.name}.conf").write_text(kubeconfig)
+        target = paths.pki / f"{client.name}.conf"
+        target.touch(mode=0o600)
+        target.write_text(kubeconfig)
     (paths.pki / "admin.conf").rename(paths.admin_kubeconfig)
     (paths.config / "audit-policy.json").write_text(configuration.audit_policy())
     (paths.root / "etcd").mkdir()
@@ -163,12 +168,7 @@ def _write_node_configuration(paths: ClusterPaths) -> None:
 def _import_pause_image(paths: ClusterPaths, programs: Path) -> None:
     archive = paths.config / "pause.tar"
     oci_archive.write(archive, program=programs / "pause", image=configuration.PAUSE_IMAGE)
-    command = ["ctr", "--address", str(paths.containerd_socket), "--namespace", "k8s.io"]
-    result = subprocess.run(
-        [*command, "images", "import", str(archive)], capture_output=True, text=True, check=False
-    )
-    if result.returncode != 0:
-        raise ClusterError(f"cannot import the pause image: {result.stderr.strip()}")
+    ContainerdClient(paths.containerd_socket).ensure_image(archive)
 
 
 def _write_wrappers(paths: ClusterPaths) -> None:
@@ -177,15 +177,6 @@ def _write_wrappers(paths: ClusterPaths) -> None:
         program = binaries.directory() / name
         wrapper.write_text(configuration.wrapper_script(paths, program))
         wrapper.chmod(0o700)
-
-
-def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        try:
-            client.connect(str(path))
-        except OSError:
-            return False
-    return True
 
 
 def _free_port() -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
-from singlenode import binaries, bringup, client, packages, prerequisites, progress
+from singlenode import binaries, bringup, client, images, packages, prerequisites, progress
 from singlenode.errors import ClusterError
 from singlenode.lock import exclusive
 from singlenode.paths import ClusterPaths, checked_name, clusters_home
@@ -55,6 +55,18 @@ def _install(options: _Options) -> int:
     return 0
 
 
+def _images(options: _Options) -> int:
+    prerequisites.check_root()
+    images.build(options.images, options.tag)
+    return 0
+
+
+def _load(options: _Options) -> int:
+    paths = _running(options.name)
+    images.load(paths, options.images)
+    return 0
+
+
 def _up(options: _Options) -> int:
     paths = ClusterPaths(options.name)
     kind = bringup.CONTROL_PLANE if options.control_plane else bringup.NODE
@@ -86,10 +98,14 @@ def _list(_: _Options) -> int:
 
 
 def _run(options: _Options) -> int:
-    paths = ClusterPaths(options.name)
+    client.become(_running(options.name), options.command)
+
+
+def _running(name: str) -> ClusterPaths:
+    paths = ClusterPaths(name)
     if not bringup.is_up(paths):
-        raise ClusterError(f"{paths.name} is not up: run `python3 deploy/cluster up {paths.name}`")
-    client.become(paths, options.command)
+        raise ClusterError(f"{name} is not up: run `python3 deploy/cluster up {name}`")
+    return paths
 
 
 def _alone(paths: ClusterPaths) -> AbstractContextManager[None]:
@@ -126,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("name", type=_name, metavar="NAME")
     run.add_argument("command", nargs="+", metavar="CMD")
+    build = _add(commands, _images, "images runner demo", "build images that have changed")
+    build.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
+    build.add_argument("--tag", default=images.DEFAULT_TAG, help="default: %(default)s")
+    load = _add(commands, _load, "load demo", "give built images to a cluster")
+    load.add_argument("name", type=_name, metavar="NAME")
+    load.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
     return parser
 
 

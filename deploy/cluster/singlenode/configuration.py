@@ -17,12 +17,11 @@ POD_PIDS_LIMIT = 1024
 
 def containerd_config(paths: ClusterPaths, *, cni_plugins: Path) -> str:
     """The configuration of the cluster's own containerd."""
-    home = paths.containerd_socket.parent
     cri = 'plugins."io.containerd.grpc.v1.cri"'
     return f"""\
 version = 2
-root = "{home}/root"
-state = "{home}/run"
+root = "{paths.containerd_root}"
+state = "{paths.containerd_socket.parent}/run"
 
 [grpc]
   address = "{paths.containerd_socket}"

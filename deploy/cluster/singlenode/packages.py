@@ -3,11 +3,12 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from singlenode import progress
 from singlenode.errors import ClusterError
+from singlenode.lock import exclusive
 from singlenode.paths import cache_home
 
 # Package -> what shows that it, or another package with the same programs, is there.
@@ -24,6 +25,7 @@ _PROBES: dict[str, tuple[str, ...]] = {
     "mmdebstrap": ("mmdebstrap",),
     "debian-archive-keyring": ("/usr/share/keyrings/debian-archive-keyring.gpg",),
 }
+_LONGEST_INSTALLATION_SECONDS = 600
 _CNI_DIRECTORIES = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 _CNI_PLUGINS = ("bridge", "host-local", "loopback", "portmap")
 # Where Debian keeps programs for administrators; not on everybody's PATH.
@@ -43,22 +45,13 @@ def can_install() -> bool:
 
 def install() -> None:
     """Install what is missing; raise ClusterError if that fails."""
-    if not (absent := missing()):
+    if not missing():
         return
-    log = cache_home() / "logs" / "packages.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with progress.step(f"installing {', '.join(absent)}"), log.open("w") as sink:
-        for command in _apt_commands(absent):
-            result = subprocess.run(
-                command,
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-            if result.returncode != 0:
-                raise ClusterError(f"`{' '.join(command)}` failed: see {log}")
+    lock = cache_home() / "packages.lock"
+    busy = "another command is still installing packages"
+    with exclusive(lock, wait_seconds=_LONGEST_INSTALLATION_SECONDS, busy=busy):
+        if absent := missing():
+            _install(absent)
 
 
 def find_cni_plugins() -> Path | None:
@@ -77,9 +70,27 @@ def find_program(name: str) -> Path:
     return Path(found)
 
 
-def _apt_commands(packages: list[str]) -> Iterator[list[str]]:
-    yield ["apt-get", "update"]
-    yield ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
+def _install(absent: list[str]) -> None:
+    log = cache_home() / "logs" / "packages.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    install = ["install", "--yes", "--no-install-recommends", *absent]
+    with progress.step(f"installing {', '.join(absent)}"), log.open("w") as sink:
+        # A list that cannot be fetched does not matter if the others suffice.
+        _apt_get(["update"], sink)
+        if _apt_get(install, sink) != 0:
+            raise ClusterError(f"`apt-get {' '.join(install)}` failed: see {log}")
+
+
+def _apt_get(arguments: list[str], log: TextIO) -> int:
+    result = subprocess.run(
+        ["apt-get", "--option", f"DPkg::Lock::Timeout={_LONGEST_INSTALLATION_SECONDS}", *arguments],
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return result.returncode
 
 
 def _is_there(probe: str) -> bool:

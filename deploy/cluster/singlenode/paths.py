@@ -19,8 +19,8 @@ PRIVATE_PLACES = ("/run", "/var/log", "/var/lib")
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?")
 # A Unix socket's path has at most 107 bytes; the longest one here is
-# clusters/<20 characters>/containerd/containerd.sock.ttrpc, 62 bytes.
-_LONGEST_STATE_HOME = 107 - 62
+# /clusters/<20 characters>/kubelet/pod-resources/kubelet.sock, 65 bytes.
+_LONGEST_STATE_HOME = 107 - 65
 
 
 def cache_home() -> Path:
@@ -108,6 +108,11 @@ class ClusterPaths:
     def admin_kubeconfig(self) -> Path:
         """The kubeconfig of the cluster's administrator."""
         return self.root / "admin.conf"
+
+    @property
+    def containerd_root(self) -> Path:
+        """Where the cluster's own containerd keeps images and containers."""
+        return self.root / "containerd" / "root"
 
     @property
     def containerd_socket(self) -> Path:

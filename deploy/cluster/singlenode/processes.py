@@ -6,7 +6,6 @@ that the kernel has given to somebody else is never signalled. Must not know wha
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,17 +54,20 @@ def start(launch: Launch) -> None:
     """Start the process in a session of its own; return as soon as it is recorded."""
     launch.record.unlink(missing_ok=True)
     cgroup = str(launch.cgroup_procs or "")
-    with launch.log.open("ab") as log:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", _LAUNCH, "sh", str(launch.record), cgroup, *launch.command],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=dict(launch.environment),
-            start_new_session=True,
-        )
+    # Not subprocess: that wants to see its children end, and these outlive us.
+    pid = os.posix_spawn(
+        "/bin/sh",
+        ["sh", "-c", _LAUNCH, "sh", str(launch.record), cgroup, *launch.command],
+        launch.environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
     while read_record(launch.record) is None:
-        if process.poll() is not None:
+        if os.waitpid(pid, os.WNOHANG) != (0, 0):
             raise ClusterError(f"cannot start {launch.command[0]}: see {launch.log}")
         time.sleep(_POLL_SECONDS)
 

@@ -1,12 +1,14 @@
-"""What happens when the pod is told to end.
+"""The runner as a process: when it was started, and what happens when it is told to end.
 
-Owns the reaction to SIGTERM. It does not wait for the main thread, which may be anywhere.
+Owns the reaction to SIGTERM, which does not wait for the main thread: that may be anywhere.
 """
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def on_terminate(react: Callable[[], None]) -> None:
@@ -22,3 +24,10 @@ def on_terminate(react: Callable[[], None]) -> None:
         react()
 
     threading.Thread(target=wait, name="terminate", daemon=True).start()
+
+
+def process_start() -> float:
+    """Return when this process was started, in seconds since the epoch, to 10 ms."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    after_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + after_boot

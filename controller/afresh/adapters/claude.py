@@ -1,0 +1,187 @@
+"""Claude Code, as a program that reads a brief and writes a stream of JSON events.
+
+Owns its flags, its environment and the meaning of its events. Written against 2.1.197.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from afresh.adapters.adapter import PLACEHOLDER_KEY, Launch, Verdict
+from afresh.contract.order import Agent
+from afresh.contract.words import Outcome
+
+# The runner repeats an episode where that helps; long waits in here only use up its time.
+RETRIES = "2"
+ENVIRONMENT = {
+    # Else the last commits of the repository are part of the system prompt.
+    "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": RETRIES,
+    "DISABLE_AUTOUPDATER": "1",
+}
+TEXT_LENGTH = 300
+CANNOT_RUN = (126, 127)
+RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true|false)')
+TOO_LONG = re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE)
+AUTH = re.compile(
+    r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)",
+    re.IGNORECASE,
+)
+TRANSIENT = re.compile(
+    r"no messages returned|overloaded|rate.?limit|unable to connect|empty or malformed response"
+    r"|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|\b(429|500|502|503|504|529)\b"
+    r"|hit your .*limit|out of extra usage",
+    re.IGNORECASE,
+)
+
+
+class ClaudeReader:
+    """Reads the stream of one run; the last `result` event decides."""
+
+    def __init__(self, *, behind_gateway: bool) -> None:
+        self._behind_gateway = behind_gateway
+        self._result: Mapping[str, Any] | None = None
+        self._events = 0
+        self._last_error = ""
+
+    def event(self, line: str) -> str | None:
+        """Take in an event; anything that is not JSON is for people only."""
+        event = _json(line)
+        if event is None:
+            head = RESULT_HEAD.match(line)  # too long to be whole, but what decides comes first
+            if head is None:
+                return line or None
+            event = {"type": "result", "subtype": head[1], "is_error": head[2] == "true"}
+        self._events += 1
+        if event.get("type") == "result":
+            self._result = event
+        return _described(event)
+
+    def error(self, line: str) -> str | None:
+        """Keep the last line that says something."""
+        self._last_error = line.strip() or self._last_error
+        return line or None
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Success is a result without an error and exit code 0; neither alone is enough."""
+        result = self._result
+        if result is None:
+            return self._without_result(exit_code)
+        subtype, failed = result.get("subtype"), result.get("is_error") is not False
+        if subtype == "success" and not failed and exit_code == 0:
+            return Verdict()
+        if subtype == "error_max_turns":
+            return Verdict(
+                outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
+            )
+        return self._failure(_error_text(result) or f"exit code {exit_code}")
+
+    def _without_result(self, exit_code: int) -> Verdict:
+        if exit_code in CANNOT_RUN and not self._events:
+            return Verdict(
+                outcome=Outcome.CONFIG,
+                message="The agent's image cannot run the program claude; correct spec.image.",
+            )
+        if exit_code == 0:
+            return Verdict(
+                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+            )
+        return self._failure(self._last_error or f"exit code {exit_code}")
+
+    def _failure(self, text: str) -> Verdict:
+        message = f"The agent's program failed: {text[:TEXT_LENGTH]}"
+        if TOO_LONG.search(text):
+            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
+        # Behind the gateway, the gateway knows better than any text.
+        if not self._behind_gateway and AUTH.search(text):
+            return Verdict(outcome=Outcome.AUTH, message=message)
+        if not self._behind_gateway and TRANSIENT.search(text):
+            return Verdict(outcome=Outcome.TRANSIENT, message=message)
+        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
+
+
+class ClaudeAdapter:
+    """See `adapter.Adapter`."""
+
+    model_api = "anthropic"
+    droppings: tuple[str, ...] = (".claude/",)
+
+    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:
+        """Return the non-interactive call that reads the brief on standard input."""
+        argv = [
+            *("claude", "-p", "--output-format", "stream-json", "--verbose"),
+            *("--max-turns", str(agent.max_turns)),
+            *("--permission-mode", "bypassPermissions"),
+            *("--no-session-persistence", "--strict-mcp-config"),
+        ]
+        environment = dict(ENVIRONMENT)
+        if agent.model:
+            argv += ["--model", agent.model]
+            environment["ANTHROPIC_SMALL_FAST_MODEL"] = agent.model
+        if base_url:
+            environment |= {"ANTHROPIC_BASE_URL": base_url, "ANTHROPIC_API_KEY": PLACEHOLDER_KEY}
+        return Launch(argv=tuple(argv), environment=environment, stdin=brief)
+
+    def reader(self, *, behind_gateway: bool) -> ClaudeReader:
+        """Return a reader for one run."""
+        return ClaudeReader(behind_gateway=behind_gateway)
+
+
+def _json(line: str) -> dict[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _described(event: Mapping[str, Any]) -> str | None:
+    match event.get("type"):
+        case "assistant" | "user":
+            return "\n".join(_blocks(event)) or None
+        case "result":
+            return f"result: {event.get('subtype')}, error: {event.get('is_error')}"
+        case "system" if event.get("subtype") == "init":
+            return f"model: {event.get('model')}"
+        case "system" if event.get("subtype") == "api_retry":
+            return f"asking the model once more: {event.get('error_status')} {event.get('error')}"
+    return None
+
+
+def _blocks(event: Mapping[str, Any]) -> list[str]:
+    message = event.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return []
+    texts = [_block(block) for block in content if isinstance(block, dict)]
+    return [" ".join(text.split()) for text in texts if text]
+
+
+def _block(block: Mapping[str, Any]) -> str | None:
+    match block.get("type"):
+        case "text":
+            return str(block.get("text"))
+        case "tool_use":
+            return f"{block.get('name')}: {json.dumps(block.get('input'))[:TEXT_LENGTH]}"
+        case "tool_result":
+            failed = " failed" if block.get("is_error") else ""
+            return f"-> {_plain(block.get('content'))[:TEXT_LENGTH]}{failed}"
+    return None
+
+
+def _plain(content: object) -> str:
+    if isinstance(content, list):
+        texts = [str(item.get("text", "")) for item in content if isinstance(item, dict)]
+        return " ".join(texts)
+    return str(content)
+
+
+def _error_text(result: Mapping[str, Any]) -> str:
+    errors = result.get("errors")
+    if isinstance(errors, list) and errors:
+        return str(errors[0])
+    return str(result.get("result") or "")

@@ -1,0 +1,185 @@
+"""Forwards a request of the agent to the provider, and the answer back, as streams.
+
+Owns what of a request reaches the provider and what of an answer reaches the agent: no credential
+of the agent's goes out, and none of the runner's comes back. With `upstream_request` the only file
+that knows aiohttp.
+"""
+
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+
+import aiohttp
+from aiohttp import web
+
+from afresh.episode.answer_reader import AnswerReader
+from afresh.episode.meter import Meter, Turn
+from afresh.episode.model_api import Fault, Route, Upstream
+from afresh.episode.upstream_request import Body, build_request, open_session, returned_headers
+from afresh.episode.upstream_request import with_model as enforce_model
+
+SHUTDOWN_SECONDS = 0.05
+ERROR_LIMIT = 64 << 10
+BODY_LIMIT = 64 << 20
+HEADER_LIMIT = 64 << 10
+NO_TURN_LEFT = "The turn limit of this task is reached."
+NOT_A_MODEL_PATH = "Only requests for the model pass."
+TOO_LARGE = "The request is too large."
+UNREACHABLE = "The model's endpoint cannot be reached."
+BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
+
+
+class Forwarder:
+    """Handles the requests of one episode."""
+
+    def __init__(self, upstream: Upstream, meter: Meter, admits: Callable[[], bool]) -> None:
+        self._upstream = upstream
+        self._meter = meter
+        self._admits = admits
+        self._session: aiohttp.ClientSession
+
+    async def __aenter__(self) -> "Forwarder":
+        self._session = open_session(self._upstream)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._session.close()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        route = self._upstream.api.route(request.method, request.rel_url.raw_path)
+        if not self._admits() or route is Route.FORBIDDEN:
+            return self._refusal(403, NOT_A_MODEL_PATH)
+        if route is Route.LOCAL:
+            return web.Response()
+        body: Body = request.content if request.can_read_body else None
+        if body is not None and self._upstream.model:
+            whole = await _read(request.content, BODY_LIMIT)
+            if whole is None:
+                return self._refusal(413, TOO_LARGE)
+            body = enforce_model(whole, self._upstream.model)
+        if route is Route.FORWARD:
+            return await self._forward(request, body)
+        turn = self._meter.begin()
+        if turn is None:
+            return self._refusal(400, NO_TURN_LEFT)
+        with turn:
+            return await self._generate(request, body, turn)
+
+    async def _forward(self, request: web.BaseRequest, body: Body) -> web.StreamResponse:
+        """Pass request and answer on; nothing is counted."""
+        try:
+            async with build_request(self._session, self._upstream, request, body) as answer:
+                return await _pass_on(request, answer, _Unread())
+        except BROKEN:
+            return self._refusal(502, UNREACHABLE)
+
+    async def _generate(
+        self, request: web.BaseRequest, body: Body, turn: Turn
+    ) -> web.StreamResponse:
+        """Pass request and answer on, and tell the turn what comes."""
+        try:
+            async with build_request(self._session, self._upstream, request, body) as answer:
+                if answer.status >= 300:
+                    return await self._refused(answer, turn)
+                reader = AnswerReader(self._upstream.api, answer.content_type)
+                turn.answer = reader.answer
+                return await _pass_on(request, answer, reader)
+        except BROKEN:
+            turn.fault = Fault.UNREACHABLE
+            return self._refusal(502, UNREACHABLE)
+
+    async def _refused(self, answer: aiohttp.ClientResponse, turn: Turn) -> web.Response:
+        body = await _read(answer.content, ERROR_LIMIT) or b""
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        api = self._upstream.api
+        turn.fault = api.fault_of(answer.status, body)
+        turn.not_before = api.reset_time(headers, time.time())
+        passed = {
+            name: value
+            for name, value in returned_headers(answer).items()
+            if name.lower() != "content-length"
+        }
+        return web.Response(status=answer.status, body=body, headers=passed)
+
+    def _refusal(self, status: int, message: str) -> web.Response:
+        body = self._upstream.api.refusal(message)
+        return web.Response(status=status, body=body, content_type="application/json")
+
+
+@contextlib.asynccontextmanager
+async def serving(forwarder: Forwarder, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve on a listening socket until the block ends; requests under way are then cut off."""
+    server = web.Server(
+        forwarder.handle,
+        handler_cancellation=True,  # an agent that hangs up ends the request to the provider too
+        access_log=None,
+        max_line_size=HEADER_LIMIT,
+        max_field_size=HEADER_LIMIT,
+    )
+    runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+    await runner.setup()
+    await web.SockSite(runner, listener).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+class _Unread:
+    """In the place of a reader where nothing is counted."""
+
+    def feed(self, data: bytes) -> None:
+        """Pass over it."""
+
+    def end(self) -> None:
+        """Nothing to conclude."""
+
+    def broken(self) -> None:
+        """Nothing to conclude."""
+
+
+async def _pass_on(
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, reader: AnswerReader | _Unread
+) -> web.StreamResponse:
+    """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
+    response = web.StreamResponse(status=answer.status, reason=answer.reason)
+    response.headers.update(returned_headers(answer))
+    with contextlib.suppress(OSError):  # the agent has gone; what it got is counted
+        await response.prepare(request)
+        while True:
+            try:
+                piece = await answer.content.readany()
+            except BROKEN:
+                reader.broken()
+                _hang_up(request)
+                break
+            if not piece:
+                reader.end()
+                break
+            reader.feed(piece)
+            await response.write(piece)
+    return response
+
+
+def _hang_up(request: web.BaseRequest) -> None:
+    """Break the connection, so that the agent sees that the answer is not whole."""
+    if request.transport:
+        request.transport.abort()
+
+
+async def _read(content: aiohttp.StreamReader, limit: int) -> bytes | None:
+    """Read a whole body; None if it is longer than `limit`."""
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > limit:
+            return None
+    return bytes(body)

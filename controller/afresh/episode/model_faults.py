@@ -1,0 +1,57 @@
+"""What a failing agent's last request for the model says about the reason.
+
+Owns the sentences. The provider's own words stay in the log: they change from time to time.
+"""
+
+from afresh.adapters.adapter import Verdict
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.episode.meter import Meter
+from afresh.episode.model_api import Fault
+
+
+def model_verdict(order: Order, meter: Meter) -> Verdict | None:
+    """Return why the agent failed, as far as the gateway can tell."""
+    if meter.last_fault in _OUTCOMES:
+        return Verdict(
+            outcome=_OUTCOMES[meter.last_fault], message=_sentence(order, meter.last_fault)
+        )
+    if meter.limit_reached:
+        return Verdict(
+            outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
+        )
+    return None
+
+
+_OUTCOMES = {
+    Fault.KEY_REFUSED: Outcome.AUTH,
+    Fault.NO_CREDIT: Outcome.AUTH,
+    Fault.RATE_LIMITED: Outcome.TRANSIENT,
+    Fault.UNAVAILABLE: Outcome.TRANSIENT,
+    Fault.UNREACHABLE: Outcome.TRANSIENT,
+    Fault.EMPTY: Outcome.TRANSIENT,
+    Fault.NO_SUCH_MODEL: Outcome.CONFIG,
+    Fault.TOO_LONG: Outcome.CONTEXT_EXHAUSTED,
+}
+
+
+def _sentence(order: Order, fault: Fault) -> str:
+    secret = f'Secret "{order.agent.secret_name}" in namespace "{order.package.partition("/")[0]}"'
+    return {
+        Fault.KEY_REFUSED: (
+            f"The model's endpoint refuses the key of {secret}; correct its key api-key."
+        ),
+        Fault.NO_CREDIT: (
+            f"The account of the key of {secret} has no credit left; add credit or change the key."
+        ),
+        Fault.RATE_LIMITED: "The model's endpoint limits the rate of requests.",
+        Fault.UNAVAILABLE: "The model's endpoint is overloaded or failing.",
+        Fault.UNREACHABLE: "The connection to the model's endpoint fails or breaks.",
+        Fault.EMPTY: "The model's endpoint answers with nothing that is an answer.",
+        Fault.NO_SUCH_MODEL: (
+            "The model's endpoint does not know the model; correct spec.model of the AgentClass."
+        ),
+        Fault.TOO_LONG: (
+            "The conversation does not fit into the model's context; make the subtask smaller."
+        ),
+    }[fault]

@@ -1,0 +1,110 @@
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_TOOL = Path(__file__).parents[2] / "deploy" / "cluster"
+
+
+@pytest.fixture
+def homes() -> Iterator[Path]:
+    """A place with a name that is short enough for sockets, as tmp_path has not."""
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place)
+
+
+def _run(homes: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    places = {"XDG_STATE_HOME": f"{homes}/s", "XDG_CACHE_HOME": f"{homes}/c"}
+    return subprocess.run(
+        [sys.executable, str(_TOOL), *arguments],
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["check", "install", "up", "down", "list", "run", "images", "load"]
+)
+def test_the_help_of_a_command_has_an_example(homes: Path, command: str) -> None:
+    answer = _run(homes, command, "--help")
+
+    assert answer.returncode == 0
+    assert f"example: python3 deploy/cluster {command}" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param([], "required: COMMAND", id="no command"),
+        pytest.param(["go"], "invalid choice: 'go'", id="an unknown command"),
+        pytest.param(["up"], "required: NAME", id="no name"),
+        pytest.param(["up", "../x"], '"../x" cannot name a cluster', id="an unusable name"),
+        pytest.param(["run", "demo"], "required: CMD", id="nothing to run"),
+        pytest.param(["install", "--only", "helm"], "invalid choice: 'helm'", id="an unknown set"),
+    ],
+)
+def test_a_usage_error_is_explained_and_ends_with_2(
+    homes: Path, arguments: list[str], want: str
+) -> None:
+    answer = _run(homes, *arguments)
+
+    assert answer.returncode == 2
+    assert want in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param(
+            ["run", "x", "--", "true"],
+            "error: x is not up: run `python3 deploy/cluster up x`\n",
+            id="run in a cluster that is not up",
+        ),
+        pytest.param(
+            ["load", "x"],
+            "error: x is not up: run `python3 deploy/cluster up x`\n",
+            id="load into a cluster that is not up",
+        ),
+        pytest.param(
+            ["up", "x", "--control-plane"],
+            "error: etcd is not built: run `python3 deploy/cluster install`\n",
+            id="up before install",
+        ),
+    ],
+)
+def test_an_error_is_one_sentence_and_ends_with_1(
+    homes: Path, arguments: list[str], want: str
+) -> None:
+    answer = _run(homes, *arguments)
+
+    assert answer.returncode == 1
+    assert answer.stderr.splitlines(keepends=True)[-1] == want
+
+
+def test_a_cluster_that_is_not_there_is_down_already(homes: Path) -> None:
+    answer = _run(homes, "down", "x")
+
+    assert answer.returncode == 0
+    assert "x was not up" in answer.stderr
+
+
+def test_without_clusters_the_list_is_empty(homes: Path) -> None:
+    answer = _run(homes, "list")
+
+    assert (answer.returncode, answer.stdout) == (0, "")
+
+
+def test_a_failed_start_leaves_nothing(homes: Path) -> None:
+    _run(homes, "up", "x", "--control-plane")
+
+    assert list((homes / "s").rglob("*")) == [
+        homes / "s/afresh",
+        homes / "s/afresh/clusters",
+    ]

@@ -1,0 +1,72 @@
+"""The demo, told on a cluster that the kubeconfig names: a real agent finishes a real package."""
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import Told
+
+pytestmark = pytest.mark.cluster
+
+
+def test_the_demo_ends_with_a_package_that_succeeded(demo: Told) -> None:
+    assert demo.code == 0, demo.output
+    assert "token-auth succeeded: 5 commits on afresh/token-auth" in demo.output
+
+
+def test_the_plan_on_the_branch_shows_every_subtask_done(demo: Told) -> None:
+    plan = [line for line in demo.output.splitlines() if line.startswith("- [")]
+
+    assert [line[:5] for line in plan] == ["- [x]"] * 5
+
+
+def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo: Told) -> None:
+    log = cluster.kubectl(
+        "exec", "-n", "afresh-demo", "deployment/git", "--",
+        "git", "-c", "safe.directory=*", "-C", "/data/ledger.git",
+        "log", "--format=%s|%(trailers:key=Afresh-Package,valueonly,separator=%x20)|"
+        "%(trailers:key=Afresh-Subtask,valueonly,separator=%x20)", "main..afresh/token-auth",
+    )  # fmt: skip
+
+    packages = {line.split("|")[1] for line in log.splitlines()}
+    subtasks = [line.split("|")[2] for line in log.splitlines()]
+    assert packages == {"afresh-demo/token-auth"}
+    assert subtasks == ["T005", "T004", "T003", "T002", "T001"]
+
+
+def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) -> None:
+    status = cluster.get("wp", "token-auth", "afresh-demo")["status"]
+
+    assert status["usage"]["episodes"] == 5
+    assert status["usage"]["outputTokens"] > 0
+    assert status["cost"].startswith("$")
+    attempts = [
+        attempt
+        for child in cluster.items("st", "afresh-demo")
+        for attempt in child["status"]["attempts"]
+    ]
+    assert [attempt["outcome"] for attempt in attempts] == ["Success"] * 5
+    assert all(attempt["turns"] > 1 for attempt in attempts)
+
+
+def test_the_model_key_is_in_no_object_but_its_secret(cluster: Cluster, demo: Told) -> None:
+    key = cluster.kubectl(
+        "get",
+        "secret",
+        "model-key",
+        "-n",
+        "afresh-demo",
+        "-o",
+        'go-template={{index .data "api-key" | base64decode}}',
+    ).strip()
+
+    everything = cluster.kubectl(
+        "get", "wp,st,jobs,pods,events,deployments", "-n", "afresh-demo", "-o", "json"
+    )
+    logs = "".join(
+        cluster.kubectl("logs", pod["metadata"]["name"], "-n", "afresh-demo", "--all-containers")
+        for pod in cluster.items("pods", "afresh-demo")
+        if "batch.kubernetes.io/job-name" in pod["metadata"]["labels"]
+    )
+    assert len(key) > 20
+    assert key not in everything
+    assert key not in logs

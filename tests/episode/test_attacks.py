@@ -1,0 +1,303 @@
+"""What a buggy or hostile agent does to its worktree and its container, and what comes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import Verify
+from afresh.contract.words import Outcome
+from tests.episode.pod import Pod, make_agent, make_order, make_task
+from tests.episode.servers import Remote, git
+
+BRANCH = "afresh/demo"
+WORK = "echo hello > hello.txt"
+# The control channel's ends are open in the first process; a shell may number them as it likes.
+FIND = (
+    "fd() { for f in /proc/1/fd/*; do case $(readlink $f) in */$1*) echo $f; return; esac; done; }"
+)
+
+
+def trap(pod: Pod) -> str:
+    """A program in the agent's HOME that leaves a trace when anybody runs it."""
+    script = pod.put("/home/agent/trap", f"#!/bin/sh\ntouch {pod.root}/trapped\ncat\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def is_trapped(pod: Pod) -> bool:
+    return (pod.root / "trapped").exists()
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(
+            "for h in pre-commit post-index-change reference-transaction pre-push post-checkout;"
+            " do cp {trap} .git/hooks/$h || {{ mkdir -p .git/hooks; cp {trap} .git/hooks/$h; }};"
+            " done",
+            id="hooks in the worktree's repository",
+        ),
+        pytest.param(
+            "git config filter.evil.clean {trap}; git config core.fsmonitor {trap};"
+            " git config core.hooksPath $HOME; echo '* filter=evil' > .gitattributes",
+            id="a filter and a file system monitor in the worktree's repository",
+        ),
+        pytest.param(
+            "mkdir -p $HOME/.config/git; git config --global filter.evil.clean {trap};"
+            " git config --global core.fsmonitor {trap}; echo '* filter=evil' > .gitattributes",
+            id="the same in the user's configuration",
+        ),
+        pytest.param(
+            "rm -rf .git; echo gitdir: /nowhere > .git", id="no repository in the worktree"
+        ),
+        pytest.param(
+            "rm -rf .git; git init -q .; git commit -q --allow-empty -m other; git checkout -qb x",
+            id="another repository in the worktree",
+        ),
+    ],
+)
+def test_worktree_with_its_own_ideas_of_git_is_committed_without_running_them(
+    pod: Pod, remote: Remote, attack: str
+):
+    path = trap(pod)
+
+    pod.run(make_order(remote.url, f"{attack.format(trap=path)}; {WORK}"))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.file(BRANCH, "hello.txt") == "hello"
+    assert not is_trapped(pod)
+
+
+@pytest.mark.parametrize("place", ["nested", "a/b/nested"])
+def test_embedded_repository_with_a_file_system_monitor_is_out_of_scope_and_runs_nothing(
+    pod: Pod, remote: Remote, place: str
+):
+    path = trap(pod)
+    agent = (
+        f"mkdir -p {place}; cd {place}; git init -q .; echo x > f; git add f;"
+        f" git commit -q -m x; git config core.fsmonitor {path}"
+    )
+
+    pod.run(make_order(remote.url, agent))
+
+    assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
+    assert pod.result.message == f"The agent left an embedded repository at {place}."
+    assert not is_trapped(pod)
+
+
+def test_submodule_that_the_agent_fills_is_out_of_scope_and_runs_nothing(pod: Pod, remote: Remote):
+    path = trap(pod)
+    index = remote.directory / "gitlink-index"
+    main = remote.head("main")
+    assert main
+    git(remote.directory, "read-tree", main, index=index)
+    link = f"160000,{main},lib"
+    git(remote.directory, "update-index", "--add", "--cacheinfo", link, index=index)
+    tree = git(remote.directory, "write-tree", index=index)
+    made = git(remote.directory, "commit-tree", tree, "-p", main, "-m", "Link")
+    git(remote.directory, "update-ref", "refs/heads/main", made)
+    agent = f"cd lib && git init -q . && git config core.fsmonitor {path} && echo x > f"
+
+    pod.run(make_order(remote.url, agent))
+
+    assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
+    assert not is_trapped(pod)
+
+
+def test_submodule_that_stays_empty_is_kept_as_it_is(pod: Pod, remote: Remote):
+    index = remote.directory / "gitlink-index"
+    main = remote.head("main")
+    assert main
+    git(remote.directory, "read-tree", main, index=index)
+    link = f"160000,{main},lib"
+    git(remote.directory, "update-index", "--add", "--cacheinfo", link, index=index)
+    tree = git(remote.directory, "write-tree", index=index)
+    made = git(remote.directory, "commit-tree", tree, "-p", main, "-m", "Link")
+    git(remote.directory, "update-ref", "refs/heads/main", made)
+
+    pod.run(make_order(remote.url, WORK))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert f"160000 commit {main}\tlib" in git(remote.directory, "ls-tree", BRANCH)
+
+
+def test_repositories_in_ignored_folders_and_tool_droppings_are_left_out(pod: Pod, remote: Remote):
+    remote.commit("main", {".gitignore": "node_modules/\n"})
+    agent = "mkdir -p node_modules/x; git init -q node_modules/x; mkfifo node_modules/pipe"
+
+    pod.run(make_order(remote.url, f"{agent}; {WORK}"))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.files(BRANCH) == [
+        ".afresh/PLAN.md", ".gitignore", "AGENTS.md", "README.md", "hello.txt",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("agent", "want_message"),
+    [
+        pytest.param("mkfifo pipe", "neither file nor link at pipe.", id="a FIFO"),
+        pytest.param(
+            "rm README.md; mkfifo README.md",
+            "neither file nor link at README.md.",
+            id="a FIFO in the place of a file",
+        ),
+        pytest.param(
+            "mkdir d; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"d/s\")'",
+            "neither file nor link at d/s.",
+            id="a socket",
+        ),
+        pytest.param("mkdir .GIT; echo x > .GIT/config", "cannot store safely", id="a .GIT folder"),
+    ],
+)
+def test_what_git_cannot_store_is_out_of_scope(
+    pod: Pod, remote: Remote, agent: str, want_message: str
+):
+    pod.run(make_order(remote.url, f"{WORK}; {agent}"))
+
+    assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
+    assert want_message in pod.result.message
+
+
+def test_links_are_committed_as_links_and_never_followed(pod: Pod, remote: Remote):
+    pod.put("/afresh/secret.txt", "a secret of the runner\n")
+    pod.put("/afresh/outside/discovery.md", "from outside\n")
+    agent = (
+        f"ln -s {pod.root}/afresh/secret.txt link; ln -s /etc folder;"
+        f" rm -rf .afresh; mkdir .afresh; ln -s {pod.root}/afresh/outside .afresh/outbox"
+    )
+
+    pod.run(make_order(remote.url, agent))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.file(BRANCH, "link") == f"{pod.root}/afresh/secret.txt"
+    assert remote.file(BRANCH, "folder") == "/etc"
+    assert ".afresh/DISCOVERY.md" not in remote.files(BRANCH)
+    assert "- [x] T001" in remote.file(BRANCH, ".afresh/PLAN.md")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("rm -rf .afresh", id="removed"),
+        pytest.param("rm -rf .afresh; ln -s /etc .afresh", id="a link"),
+        pytest.param("rm -rf .afresh; echo x > .afresh", id="a file"),
+        pytest.param("echo '- [x] T002 Farewell' > .afresh/PLAN.md", id="a plan of its own"),
+        pytest.param("echo x > .afresh/extra.md; chmod 000 .afresh/PLAN.md", id="other files"),
+        pytest.param("rm -rf .afresh/outbox; mkfifo .afresh/outbox", id="an odd outbox"),
+        pytest.param("mkfifo .afresh/outbox/blocked.md", id="an odd note"),
+        pytest.param("ln -s /etc/passwd .afresh/outbox/blocked.md", id="a note that is a link"),
+    ],
+)
+def test_what_the_agent_does_to_the_runners_folder_is_discarded(
+    pod: Pod, remote: Remote, attack: str
+):
+    pod.run(make_order(remote.url, f"{WORK}; {attack}"))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.files(BRANCH) == [".afresh/PLAN.md", "AGENTS.md", "README.md", "hello.txt"]
+    assert "- [ ] T002 Farewell" in remote.file(BRANCH, ".afresh/PLAN.md")
+
+
+def test_plan_of_the_branch_that_is_a_link_or_a_folder_is_replaced(pod: Pod, remote: Remote):
+    remote.commit("main", {".afresh": "a file\n"})
+
+    pod.run(make_order(remote.url, WORK))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert "- [x] T001" in remote.file(BRANCH, ".afresh/PLAN.md")
+
+
+def test_line_end_and_encoding_attributes_change_no_byte(pod: Pod, remote: Remote):
+    remote.commit("main", {".gitattributes": "*.txt text eol=crlf working-tree-encoding=UTF-16\n"})
+
+    pod.run(make_order(remote.url, r"printf 'one\r\ntwo\n' > hello.txt"))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert git(remote.directory, "cat-file", "-s", f"{BRANCH}:hello.txt") == "9"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("echo 'rc verify 0' > $(fd done); echo killed > $(fd done)", id="other words"),
+        pytest.param("kill -9 -1", id="killing everything"),
+        pytest.param("kill -9 1", id="killing the first process"),
+        pytest.param("head -c 3000000 /dev/zero > $(fd done)", id="a flood without a line end"),
+        pytest.param("yes garbage | head -c 3000000 > $(fd done)", id="a flood of lines"),
+        pytest.param("yes rc agent | head -c 300000 > $(fd done)", id="a flood of half words"),
+        pytest.param("echo 'rc agent 99999999999999' > $(fd done)", id="a number that is none"),
+    ],
+)
+def test_agent_that_fails_and_writes_into_the_control_channel_has_failed(
+    pod: Pod, remote: Remote, attack: str
+):
+    pod.run(make_order(remote.url, f"{FIND}; {WORK}; {attack} && exit 3; exit 4"))
+
+    assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
+    assert pod.result.exit_code in (3, 4)
+    assert remote.head(BRANCH) is None
+
+
+def test_forged_good_end_does_not_replace_the_acceptance_command(pod: Pod, remote: Remote):
+    task = make_task(verify=Verify(command=("test", "-e", "never.txt")))
+    attack = f"{FIND}; {WORK}; echo 'rc agent 0' > $(fd done); sleep 600"
+
+    pod.run(make_order(remote.url, attack, tasks=(task,)))
+
+    assert pod.result.outcome is Outcome.VERIFY_FAILED, pod.log
+    assert remote.head(BRANCH) is None
+
+
+def test_agent_that_fills_the_runners_channel_cannot_hang_it(pod: Pod, remote: Remote):
+    attack = f"{FIND}; {WORK}; yes | head -c 70000 > $(fd go) & sleep 600"
+
+    pod.run(make_order(remote.url, "", agent=make_agent(attack, timeout_seconds=1)))
+
+    assert pod.result.outcome is Outcome.TIMEOUT, pod.log
+
+
+def test_line_of_twelve_megabytes_is_passed_over_and_the_lines_around_it_are_read(
+    pod: Pod, remote: Remote
+):
+    agent = f"echo before; head -c 12000000 /dev/zero | tr '\\0' x; echo; echo after; {WORK}"
+
+    pod.run(make_order(remote.url, agent))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    lines = pod.log.splitlines()
+    assert "before" in lines
+    assert "after" in lines
+    assert max(map(len, lines)) <= 2000
+
+
+def test_flood_of_output_is_read_to_its_end_in_bounded_memory_and_a_bounded_log(
+    pod: Pod, remote: Remote
+):
+    memory = []
+
+    def look(started):
+        started.wait_for((pod.root / "home/agent/flooded").exists)
+        status = Path(f"/proc/{started.runner.pid}/status").read_text()
+        memory.append(int(status.split("VmHWM:")[1].split()[0]))
+        pod.put("/home/agent/go-on", "")
+
+    agent = (
+        f"yes 'a line of some length, to be printed again and again' | head -c 60000000; {WORK};"
+        " touch $HOME/flooded; while [ ! -e $HOME/go-on ]; do sleep 0.02; done"
+    )
+    pod.run(make_order(remote.url, agent), look)
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log[-2000:]
+    assert memory[0] < 64_000
+    assert len(pod.log) < 10_000_000
+    assert len((pod.root / "dev/termination-log").read_bytes()) <= 3072
+
+
+def test_files_that_cannot_be_stored_end_as_the_agents_error(pod: Pod, remote: Remote):
+    deep = "i=0; while [ $i -lt 60 ]; do n=$(printf '%0100d' $i); mkdir $n; cd $n; i=$((i+1)); done"
+
+    pod.run(make_order(remote.url, f"{WORK}; {deep}; echo x > f"))
+
+    assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
+    assert remote.head(BRANCH) is None
