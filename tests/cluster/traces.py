@@ -20,7 +20,18 @@ _USUAL_PLACES = (
     "/var/lib/kubelet",
     "/var/log/containers",
     "/var/log/pods",
-    "/etc/cni/net.d",
+    "/etc/cni",
+    "/opt",
+    "/opt/containerd",
+)
+# Settings of the whole machine that a kubelet likes to change.
+_TUNABLES = (
+    "/proc/sys/kernel/keys/root_maxbytes",
+    "/proc/sys/kernel/keys/root_maxkeys",
+    "/proc/sys/kernel/panic",
+    "/proc/sys/kernel/panic_on_oops",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/panic_on_oom",
 )
 
 
@@ -33,6 +44,7 @@ class Traces:
     interfaces: frozenset[str]
     cgroups: frozenset[str]
     files: frozenset[str]
+    tunables: frozenset[str]
 
     def beyond(self, before: "Traces") -> dict[str, set[str]]:
         """What is here and was not before, by kind; empty if there is nothing."""
@@ -42,6 +54,7 @@ class Traces:
             "interfaces": self.interfaces - before.interfaces,
             "cgroups": self.cgroups - before.cgroups,
             "files": self.files - before.files,
+            "tunables": self.tunables - before.tunables,
         }
         return {kind: set(found) for kind, found in new.items() if found}
 
@@ -54,6 +67,7 @@ def look(name: str, state: Path) -> Traces:
         interfaces=_listing(Path("/sys/class/net")),
         cgroups=_without_others(_cgroups(), name),
         files=_without_others(_files(), name) | _listing(state / name),
+        tunables=frozenset(f"{entry}={entry.read_text()}" for entry in map(Path, _TUNABLES)),
     )
 
 

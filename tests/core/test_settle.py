@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.api.phases import SubtaskPhase
+from afresh.contract.report import Usage
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
 from afresh.core.outcome import PRECEDENCE, TABLE, Next, backoff_after, probe_after
@@ -129,6 +130,16 @@ def test_a_job_that_vanished_is_trouble_outside() -> None:
 
     assert standing.settlements[0].ended.outcome is Outcome.INFRASTRUCTURE
     assert standing.record("T001").marker is Marker.PENDING
+
+
+def test_what_an_episode_cost_and_said_is_rounded_and_cut_as_the_crd_wants_it() -> None:
+    told = make_report(usage=Usage(cost_usd="0.12345678901"))
+    long = Ended(outcome=Outcome.VERIFY_FAILED, message="why " * 500, report=told)
+
+    record = after(make_record(phase=RUNNING), long, now=NOW, limit=3).to_manifest()
+
+    assert record["costUSD"] == "0.123457"
+    assert len(record["message"]) <= 400
 
 
 EDITS = [

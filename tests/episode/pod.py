@@ -96,9 +96,15 @@ class Pod:
         self.put("/afresh/secrets/git/password", password)
 
     @property
+    def written(self) -> str:
+        """The termination message as it stands now."""
+        file = self.root / "dev/termination-log"
+        return file.read_text() if file.exists() else ""
+
+    @property
     def report(self) -> Report:
-        """What stands in the termination message now."""
-        return parse((self.root / "dev/termination-log").read_text())
+        """The termination message, read."""
+        return parse(self.written)
 
     @property
     def result(self) -> Result:
@@ -194,6 +200,11 @@ class Started:
     def wait_for(self, found: Callable[[], bool]) -> None:
         """Wait until something is seen, or the runner has ended."""
         wait_until(lambda: found() or self.runner.poll() is not None)
+
+    def first_process(self, shim: int) -> int:
+        """The number of a shim itself, seen from here."""
+        parent = self.shims[shim].pid
+        return int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])
 
     def terminate(self) -> None:
         """Send TERM to the runner, as the kubelet does."""

@@ -172,7 +172,7 @@ class Attempt(ApiModel):
     log_tail: Annotated[str, Clipped(4096, keep_end=True)] = ""
     """The end of the agent's log."""
     phases: dict[str, float] = Field(default_factory=dict, max_length=32)
-    """Seconds since the start of the episode, by the name of what was reached."""
+    """Seconds since the runner's start, by the name of what was reached."""
 
 
 class Transition(ApiModel):

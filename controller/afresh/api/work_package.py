@@ -136,7 +136,7 @@ class WorkPackageSpec(ApiModel):
     parallelism: StrictInt = Field(default=1, ge=1, le=50)
     """How many episodes may run at a time."""
     suspend: StrictBool = False
-    """Start nothing new, and stop what runs."""
+    """Start nothing new; what runs may end."""
     queue_name: Annotated[DnsName, Field(max_length=63)] | None = None
     """The Kueue LocalQueue that admits the episodes; absent: none."""
     subtasks: Annotated[tuple[SubtaskEntry, ...], MapBy("id")] = Field(

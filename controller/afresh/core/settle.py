@@ -7,7 +7,9 @@ user's edits. Starts nothing.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TypeVar
 
+from afresh.api.meta import ApiModel
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import SubtaskRecord, Usage
@@ -17,6 +19,8 @@ from afresh.core.evidence import Ended, Live, verdict_of
 from afresh.core.observed import Episode, Observed
 from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
 from afresh.core.reasons import Reason
+
+M = TypeVar("M", bound=ApiModel)
 
 MARKERS = {
     SubtaskPhase.PENDING: Marker.PENDING,
@@ -28,7 +32,6 @@ MARKERS = {
 }
 IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
 SETTLED = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
-MESSAGE_LENGTH = 1000
 STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
 
 
@@ -92,15 +95,14 @@ def new_record(entry: SubtaskEntry) -> SubtaskRecord:
 def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
     """Return the record with episode `attempt` running; a probe keeps the reason it probes for."""
     probe = record.reason in STALLING
-    return record.model_copy(
-        update={
-            "phase": SubtaskPhase.RUNNING,
-            "marker": Marker.RUNNING,
-            "attempts": attempt,
-            "reason": record.reason if probe else Reason.EPISODE_RUNNING,
-            "message": record.message if probe else "",
-            "not_before": None,
-        }
+    return updated(
+        record,
+        phase=SubtaskPhase.RUNNING,
+        marker=Marker.RUNNING,
+        attempts=attempt,
+        reason=record.reason if probe else Reason.EPISODE_RUNNING,
+        message=record.message if probe else "",
+        not_before=None,
     )
 
 
@@ -112,7 +114,7 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
         "consecutive_failures": failures,
         "transient_retries": 0,
         "reason": str(ended.outcome),
-        "message": ended.message[:MESSAGE_LENGTH],
+        "message": ended.message,
         "cost_usd": plus_cost(record.cost_usd, _cost(ended)),
         "not_before": None,
     }
@@ -130,7 +132,12 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
     elif row.next in (Next.BACKOFF, Next.PROBE):
         retries = record.transient_retries + 1
         update |= {"transient_retries": retries, "not_before": _not_before(ended, retries, now)}
-    return _in_phase(record.model_copy(update=update), phase)
+    return _in_phase(updated(record, **update), phase)
+
+
+def updated(model: M, **changes: object) -> M:
+    """Return a copy with `changes`, cut and rounded as the CRD wants them."""
+    return type(model).model_validate({**dict(model), **changes})
 
 
 def row_of(ended: Ended) -> Row:
@@ -156,7 +163,7 @@ def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
 
 
 def _in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
-    return record.model_copy(update={"phase": phase, "marker": MARKERS[phase]})
+    return updated(record, phase=phase, marker=MARKERS[phase])
 
 
 def _live_phase(verdict: Live) -> SubtaskPhase:
@@ -197,26 +204,27 @@ def _edited(record: SubtaskRecord, entry: SubtaskEntry, seen: Observed) -> Subta
     if entry.revision > record.observed_revision:
         record = _begin_again(record, entry.revision)
     if entry.skip and record.phase is not SubtaskPhase.DONE:
-        skipped = {"reason": Reason.SKIPPED_BY_USER, "message": "", "not_before": None}
-        return _in_phase(record.model_copy(update=skipped), SubtaskPhase.SKIPPED)
+        skipped = updated(record, reason=Reason.SKIPPED_BY_USER, message="", not_before=None)
+        return _in_phase(skipped, SubtaskPhase.SKIPPED)
     if record.reason == Reason.SKIPPED_BY_USER:
         return _begin_again(record, record.observed_revision)
     edited = seen.package.metadata.generation != seen.package.status.observed_generation
     if edited and record.reason in STALLING:
-        return record.model_copy(update={"not_before": None})
+        return updated(record, not_before=None)
     return record
 
 
 def _begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
-    update = {
-        "observed_revision": revision,
-        "consecutive_failures": 0,
-        "transient_retries": 0,
-        "reason": Reason.WAITING,
-        "message": "",
-        "not_before": None,
-    }
-    return _in_phase(record.model_copy(update=update), SubtaskPhase.PENDING)
+    fresh = updated(
+        record,
+        observed_revision=revision,
+        consecutive_failures=0,
+        transient_retries=0,
+        reason=Reason.WAITING,
+        message="",
+        not_before=None,
+    )
+    return _in_phase(fresh, SubtaskPhase.PENDING)
 
 
 def _usage(old: Usage, settlements: list[Settlement]) -> Usage:
@@ -232,11 +240,11 @@ def _plus(usage: Usage, ended: Ended) -> Usage:
         "transient_retries": usage.transient_retries + (not counted),
     }
     if ended.report is None:
-        return usage.model_copy(update=runs)
+        return updated(usage, **runs)
     spent = ended.report.usage
     tokens = {name: getattr(usage, name) + getattr(spent, name) for name in _TOKENS}
     cost = plus_cost(usage.cost_usd, spent.cost_usd)
-    return usage.model_copy(update={**runs, **tokens, "cost_usd": cost})
+    return updated(usage, **runs, **tokens, cost_usd=cost)
 
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")

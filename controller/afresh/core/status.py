@@ -16,6 +16,7 @@ from afresh.api.subtask import (
     VerifyResult,
 )
 from afresh.api.work_package import Review, SubtaskRecord, WorkPackageStatus
+from afresh.contract.report import PHASES
 from afresh.core.actions import Decision, Settlement
 from afresh.core.graph import satisfied
 from afresh.core.names import job_name, subtask_name
@@ -189,12 +190,12 @@ def _verify(settlement: Settlement) -> VerifyResult | None:
 
 
 def _phases(settlement: Settlement) -> dict[str, float]:
-    """Seconds since the Job was created, by what was reached."""
+    """Seconds since the runner's start, by what was reached."""
     report = settlement.ended.report
-    if report is None or not settlement.episode.uid:
+    if report is None or PHASES[0] not in report.phases:
         return {}
-    created = settlement.episode.created.timestamp()
-    return {name: round(at - created, 3) for name, at in report.phases.items()}
+    began = report.phases[PHASES[0]]
+    return {name: round(at - began, 3) for name, at in report.phases.items()}
 
 
 def _seconds(time: datetime) -> datetime:

@@ -3,18 +3,16 @@
 Owns the agent's run. What it says is a claim; the stages after it look for themselves.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from afresh.adapters.adapter import Launch, Reader, Verdict
-from afresh.contract.pod_layout import AGENT
 from afresh.contract.words import Outcome
 from afresh.episode.control import Command, ContainerGone, Ending
 from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.script import Script
-from afresh.episode.step import meet, run_step
+from afresh.episode.step import GONE, meet, run_step
 from afresh.episode.workplace import Workplace
 
 
@@ -28,7 +26,7 @@ class AgentEnd:
 
 def get_ready(work: Workplace) -> None:
     """Wait for the agent's container, and run setup in it. Raises Ended."""
-    meet(work.agent_control, AGENT)
+    meet(work.agent_control)
     setup = work.order.setup
     if setup is None:
         return
@@ -43,7 +41,10 @@ def get_ready(work: Workplace) -> None:
 
 
 def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
-    """Run the program. When this returns, none of its processes is left, or the end says so."""
+    """Run the program. When this returns, none of its processes is left, or the end says so.
+
+    Raises Ended if the container is gone before it begins.
+    """
     out = LineSink(_teller(work, reader.event))
     err = LineSink(_teller(work, reader.error))
     script = Script(
@@ -51,12 +52,13 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
     ).text()
     limit = work.order.agent.timeout_seconds
     command = Command(name="agent", script=script, stdin=launch.stdin, limit=limit)
-    work.reporter.reached("agentStarted")
     try:
-        ending = work.agent_control.run(command, out, err, lambda: None)
-    except ContainerGone:
-        ending = Ending()
-    work.reporter.reached("agentEnded", time.time())
+        ending = work.agent_control.run(
+            command, out, err, lambda: work.reporter.reached("agentStarted")
+        )
+    except ContainerGone as gone:
+        raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
+    work.reporter.reached("agentEnded")
     cleared = ending.exit_code is None or work.agent_control.clear()
     out.end()
     err.end()
@@ -65,8 +67,7 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
 
 def _teller(work: Workplace, read: Callable[[str], str | None]) -> Callable[[Line], None]:
     def take(line: Line) -> None:
-        said = read(line.text)
-        if said:
+        for said in (read(line.text) or "").splitlines():
             work.log.agent(said)
 
     return take

@@ -99,7 +99,8 @@ class Control:
     def run(self, command: Command, out: Sink, err: Sink, started: Callable[[], None]) -> Ending:
         """Run a command to its end or its limit; then TERM, and KILL five seconds later.
 
-        `started` is called when the container says that it begins. Raises ContainerGone.
+        `started` is called when the container says that it begins. Raises ContainerGone if the
+        container ends before that; afterwards, that is an Ending without an exit code.
         """
         self._write_file(f"{command.name}.sh", command.script)
         if command.stdin is not None:
@@ -107,17 +108,25 @@ class Control:
         self._say(f"run {command.name}")
         watch = _Watch(command.limit, self._patience)
         sinks = {"out": out, "err": err}
+        has_started = False
         while not watch.given_up:
             for order in watch.orders():
                 self._say(order)
-            for word in self._hear(watch.pause(), sinks):
+            try:
+                words = self._hear(watch.pause(), sinks)
+            except ContainerGone:
+                if not has_started:
+                    raise
+                break
+            for word in words:
                 if word == f"started {command.name}":
+                    has_started = True
                     started()
                 code = _exit_code(word, command.name)
                 if code is not None:
                     self._drain(sinks)
                     return Ending(exit_code=code, timed_out=watch.expired)
-        return Ending(timed_out=True)
+        return Ending(timed_out=watch.expired)
 
     def clear(self) -> bool:
         """Kill every process that is left. False if the container does not confirm it in time."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import Step
 from afresh.contract.words import Outcome
-from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
+from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control, Ending
 from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.log import Log, Tail
@@ -19,6 +19,7 @@ NO_LIMIT = (
     "The shell of the image can set no process limit; use an image whose /bin/sh is dash, bash "
     "or busybox."
 )
+GONE = "A container of the pod ended before it was needed."
 NOT_FIRST = "The pod's containers must not share a process namespace."
 
 
@@ -30,20 +31,19 @@ class StepEnd:
     tail: str
 
 
-def meet(control: Control, name: str) -> None:
-    """Wait for the container called `name`. Raises Ended if nothing can run in it."""
+def meet(control: Control) -> None:
+    """Wait for a container. Raises Ended if nothing can run in it."""
     try:
         control.greet()
     except ContainerRefused as refusal:
         reason = NO_LIMIT if str(refusal) == "pids" else NOT_FIRST
         raise Ended(Outcome.CONFIG, reason) from refusal
     except ContainerGone as gone:
-        message = f"The container {name} ended before it was needed."
-        raise Ended(Outcome.INFRASTRUCTURE, message) from gone
+        raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
 
 
 def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> StepEnd:
-    """Run `step` as the script `name`; print its output as it comes."""
+    """Run `step` as the script `name`; print its output as it comes. Raises Ended."""
     tail = Tail()
 
     def take(line: Line) -> None:
@@ -55,10 +55,14 @@ def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> S
     command = Command(name=name, script=script, limit=step.timeout_seconds)
     try:
         ending = control.run(command, out, err, lambda: None)
-    except ContainerGone:
-        return StepEnd(exit_code=KILLED_CODE, tail=tail.text(log.redact))
+    except ContainerGone as gone:
+        raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     out.end()
     err.end()
-    timed_out = ending.timed_out or ending.exit_code is None
-    code = TIME_LIMIT_CODE if timed_out else ending.exit_code
-    return StepEnd(exit_code=code or 0, tail=tail.text(log.redact))
+    return StepEnd(exit_code=_code(ending), tail=tail.text(log.redact))
+
+
+def _code(ending: Ending) -> int:
+    if ending.timed_out:
+        return TIME_LIMIT_CODE
+    return KILLED_CODE if ending.exit_code is None else ending.exit_code

@@ -3,6 +3,7 @@
 Owns what leaves the pod. Reads no answer.
 """
 
+import io
 import json
 import ssl
 from collections.abc import Mapping
@@ -65,7 +66,7 @@ def build_request(
         request.method,
         URL(url, encoded=True),
         headers=headers | {"Accept-Encoding": "identity"} | upstream.api.key_headers(upstream.key),
-        data=body,
+        data=io.BytesIO(body) if isinstance(body, bytes) else body,
         allow_redirects=False,
     )
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Step, Task
-from afresh.contract.pod_layout import VERIFY
 from afresh.contract.report import VerifyResult
 from afresh.contract.words import Checkout
 from afresh.episode import worktree
@@ -28,7 +27,7 @@ class Verdict:
 def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
     tree, index = _tree(work, task, commit)
-    meet(work.verify_control, VERIFY)
+    meet(work.verify_control)
     started = time.monotonic()
     end, problem = _steps(work, task)
     # Whatever was left running must not change the files while they are compared.

@@ -90,6 +90,8 @@ def _bring_up_control_plane(paths: ClusterPaths) -> None:
 
 def _bring_up_node(paths: ClusterPaths) -> None:
     programs = binaries.require(name for name in binaries.ALL if name != "helm")
+    if absent := packages.missing():
+        raise ClusterError(f"{absent[0]} is not installed: run `python3 deploy/cluster install`")
     containerd = packages.find_program("containerd")
     _lay_out(paths, NODE)
     network.create(paths.namespace)
@@ -148,21 +150,26 @@ def _write_identities(
 
 
 def _write_node_configuration(paths: ClusterPaths) -> None:
-    plugins = packages.find_cni_plugins()
-    if plugins is None:
-        raise ClusterError("no CNI plugins found: run `python3 deploy/cluster install`")
-    for place in PRIVATE_PLACES:
-        (paths.root / f"private{place}").mkdir(parents=True)
-    # Programs that are started in the node expect these.
-    (paths.root / "private/run/netns").mkdir()
+    _write_private_places(paths)
     (paths.config / "cni").mkdir()
     files = {
         "cni/10-pods.conflist": configuration.pod_network(paths),
-        "containerd.toml": configuration.containerd_config(paths, cni_plugins=plugins),
+        "containerd.toml": configuration.containerd_config(
+            paths, cni_plugins=packages.cni_plugins()
+        ),
         "kubelet.json": configuration.kubelet_config(paths),
     }
     for name, content in files.items():
         (paths.config / name).write_text(content)
+
+
+def _write_private_places(paths: ClusterPaths) -> None:
+    for place in PRIVATE_PLACES:
+        Path(f"{paths.private}{place}").mkdir(parents=True)
+    for tunable, value in configuration.KERNEL_TUNABLES.items():
+        shown = Path(f"{paths.private}/proc/sys/{tunable}")
+        shown.parent.mkdir(parents=True, exist_ok=True)
+        shown.write_text(f"{value}\n")
 
 
 def _import_pause_image(paths: ClusterPaths, programs: Path) -> None:

@@ -92,9 +92,21 @@ def _run(command: Sequence[str], *, log: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as sink:
         result = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, check=False
+            command,
+            env={**os.environ, "CONTAINERS_CONF": str(_containers_conf())},
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
     return result.returncode
+
+
+def _containers_conf() -> Path:
+    # Otherwise buildah would make a directory in /etc.
+    path = home() / "containers.conf"
+    path.write_text(f'[network]\nnetwork_config_dir = "{home()}/networks"\n')
+    return path
 
 
 def _checked(code: int, what: str, *, log: str) -> None:

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command; return the exit code: 0, 1 for an error, 2 for a usage error."""
     # A polite end is an interrupt: what is half done is undone.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options = _parser().parse_args(arguments)
+    options = _parse(arguments)
     try:
         code: int = options.run(options)
     except ClusterError as error:
@@ -45,6 +45,7 @@ def _check(_: _Options) -> int:
 
 def _install(options: _Options) -> int:
     if options.only:
+        prerequisites.check_control_plane()
         binaries.build(binaries.CONTROL_PLANE)
         return 0
     prerequisites.check()
@@ -116,6 +117,18 @@ def _alone(paths: ClusterPaths) -> AbstractContextManager[None]:
     )
 
 
+def _parse(arguments: Sequence[str]) -> _Options:
+    """Read the command line. argparse would drop every "--", also those of the command to run."""
+    parser = _parser()
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:cut])
+    if options.run is _run:
+        options.command += arguments[cut + 1 :]
+        if not options.command:
+            parser.error("name the command to run, after --")
+    return options
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 deploy/cluster",
@@ -141,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
         commands, _run, "run demo -- kubectl get pods", "run a command in a cluster's network"
     )
     run.add_argument("name", type=_name, metavar="NAME")
-    run.add_argument("command", nargs="+", metavar="CMD")
+    run.add_argument("command", nargs="*", metavar="CMD")
     build = _add(commands, _images, "images runner demo", "build images that have changed")
     build.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
     build.add_argument("--tag", default=images.DEFAULT_TAG, help="default: %(default)s")

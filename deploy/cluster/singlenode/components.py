@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from singlenode import network
+from singlenode.configuration import KERNEL_TUNABLES
 from singlenode.paths import PRIVATE_PLACES, ClusterPaths
 from singlenode.pki import Certificate
 
@@ -179,10 +180,13 @@ def scheduler(paths: ClusterPaths, binaries: Path) -> Component:
 def containerd(paths: ClusterPaths, program: Path) -> Component:
     """containerd, in a mount namespace of its own.
 
-    What it and the kubelet mount, and what they keep at places that cannot be configured, is
-    visible to nobody else and gone with the last of their processes.
+    What it and the kubelet mount is visible to nobody else and gone with the last of their
+    processes; so is what they write to places that cannot be configured.
     """
-    hide = [f"mount --bind '{paths.root}/private{place}' {place}" for place in PRIVATE_PLACES]
+    tunables = [f"/proc/sys/{tunable}" for tunable in KERNEL_TUNABLES]
+    hide = [
+        f"mount --bind '{paths.private}{place}' {place}" for place in (*PRIVATE_PLACES, *tunables)
+    ]
     script = [
         "set -e",
         # This copy of another cluster's namespace file would keep that namespace alive.

@@ -11,6 +11,16 @@ from singlenode.paths import ClusterPaths
 
 PAUSE_IMAGE = "localhost/afresh/pause:dev"
 
+# What the kubelet would set for the whole machine, and leave so. It is shown these values instead.
+KERNEL_TUNABLES = {
+    "vm/overcommit_memory": 1,
+    "vm/panic_on_oom": 0,
+    "kernel/panic": 10,
+    "kernel/panic_on_oops": 1,
+    "kernel/keys/root_maxkeys": 1_000_000,
+    "kernel/keys/root_maxbytes": 25_000_000,
+}
+
 # A pod may have this many processes, whatever its containers ask for.
 POD_PIDS_LIMIT = 1024
 
@@ -25,6 +35,9 @@ state = "{paths.containerd_socket.parent}/run"
 
 [grpc]
   address = "{paths.containerd_socket}"
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{paths.containerd_socket.parent}/opt"
 
 [{cri}]
   sandbox_image = "{PAUSE_IMAGE}"

@@ -35,7 +35,8 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def missing() -> list[str]:
     """The Debian packages that have to be installed."""
     absent = [package for package, probes in _PROBES.items() if not all(map(_is_there, probes))]
-    return absent if find_cni_plugins() else [*absent, "containernetworking-plugins"]
+    has_plugins = any(map(_has_plugins, _CNI_DIRECTORIES))
+    return absent if has_plugins else [*absent, "containernetworking-plugins"]
 
 
 def can_install() -> bool:
@@ -51,15 +52,14 @@ def install() -> None:
     busy = "another command is still installing packages"
     with exclusive(lock, wait_seconds=_LONGEST_INSTALLATION_SECONDS, busy=busy):
         if absent := missing():
+            if not can_install():
+                raise ClusterError(f"there is no apt-get: install {', '.join(absent)} yourself")
             _install(absent)
 
 
-def find_cni_plugins() -> Path | None:
-    """The directory with the CNI plugins, or None."""
-    for directory in _CNI_DIRECTORIES:
-        if all((directory / plugin).exists() for plugin in _CNI_PLUGINS):
-            return directory
-    return None
+def cni_plugins() -> Path:
+    """The directory with the CNI plugins; Debian's if there is none yet."""
+    return next(filter(_has_plugins, _CNI_DIRECTORIES), _CNI_DIRECTORIES[0])
 
 
 def find_program(name: str) -> Path:
@@ -91,6 +91,10 @@ def _apt_get(arguments: list[str], log: TextIO) -> int:
         check=False,
     )
     return result.returncode
+
+
+def _has_plugins(directory: Path) -> bool:
+    return all((directory / plugin).exists() for plugin in _CNI_PLUGINS)
 
 
 def _is_there(probe: str) -> bool:

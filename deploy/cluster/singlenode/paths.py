@@ -14,7 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 MODULES = REPOSITORY / "deploy" / "cluster" / "modules"
 IMAGES = REPOSITORY / "deploy" / "images"
 
-# A node hides these from its processes behind directories of its own.
+# A node's containerd and kubelet see directories of the cluster's own in these places, because
+# what they write there cannot be moved by any option.
 PRIVATE_PLACES = ("/run", "/var/log", "/var/lib")
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?")
@@ -118,6 +119,11 @@ class ClusterPaths:
     def containerd_socket(self) -> Path:
         """The socket of the cluster's own containerd."""
         return self.root / "containerd" / "containerd.sock"
+
+    @property
+    def private(self) -> Path:
+        """What containerd and the kubelet see in place of directories and files of the machine."""
+        return self.root / "private"
 
     @property
     def audit_log(self) -> Path:

@@ -12,11 +12,24 @@ from singlenode import binaries, cgroups, network, packages
 from singlenode.errors import ClusterError
 from singlenode.paths import problem_with_homes
 
+_OTHER_SYSTEM = "use Linux, for instance in a virtual machine"
+
 
 def check() -> None:
     """Raise ClusterError with one sentence that names everything that is missing or impossible."""
     if problems := list(_problems()):
         raise ClusterError(f"cannot run a cluster here: {'; '.join(problems)}")
+
+
+def check_control_plane() -> None:
+    """Raise ClusterError with what keeps even a control plane from running."""
+    problems = [] if sys.platform == "linux" else [_OTHER_SYSTEM]
+    if problem := binaries.problem_with_go():
+        problems.append(problem)
+    if "openssl" in packages.missing():
+        problems.append("install openssl")
+    if problems:
+        raise ClusterError(f"cannot run a control plane here: {'; '.join(problems)}")
 
 
 def check_root() -> None:
@@ -40,7 +53,7 @@ def _problems() -> Iterator[str]:
 
 def _problem_with_user() -> str | None:
     if sys.platform != "linux":
-        return "use Linux, for instance in a virtual machine"
+        return _OTHER_SYSTEM
     if os.geteuid() != 0:
         return "run as root, for instance with sudo"
     return None

@@ -18,7 +18,9 @@ def elapsed() -> float:
 
 def say(text: str) -> None:
     """Print one line with the time."""
-    print(f"[{elapsed():5.1f}s] {text}", file=sys.stderr, flush=True)
+    # One write, so that the lines of threads do not mix.
+    sys.stderr.write(f"[{elapsed():5.1f}s] {text}\n")
+    sys.stderr.flush()
 
 
 @contextmanager

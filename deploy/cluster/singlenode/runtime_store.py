@@ -100,6 +100,7 @@ def _containerd(root: Path, *, log: Path) -> Iterator[ContainerdClient]:
             f'version = 2\nroot = "{root}"\nstate = "{place}/state"\n'
             f'disabled_plugins = ["io.containerd.grpc.v1.cri"]\n'
             f'[grpc]\n  address = "{client.address}"\n'
+            f'[plugins."io.containerd.internal.v1.opt"]\n  path = "{place}/opt"\n'
         )
         program = str(packages.find_program("containerd"))
         # Should it die, its mounts die with it.

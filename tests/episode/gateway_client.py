@@ -1,0 +1,75 @@
+"""A gateway between a provider made for the test and a client in the agent's place."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from afresh.contract.order import Price
+from afresh.contract.report import Usage
+from afresh.episode.anthropic_api import AnthropicApi
+from afresh.episode.gateway import Gateway
+from afresh.episode.log import Log
+from afresh.episode.meter import Meter
+from afresh.episode.model_api import Upstream
+from afresh.episode.redact import Redactor
+from tests.episode.upstream import Answer, Provider, providing
+
+KEY = "the-real-key"
+MESSAGES = "/v1/messages"
+
+
+def make_gateway(
+    endpoint: str, *, max_turns: int = 20, model: str | None = None, prices: tuple[Price, ...] = ()
+) -> Gateway:
+    """A gateway that has not been started."""
+    upstream = Upstream(
+        api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=Path("/nowhere")
+    )
+    return Gateway(upstream, Meter(max_turns, prices), Log(Redactor()))
+
+
+@dataclass
+class Talk:
+    """Provider, gateway and client."""
+
+    provider: Provider
+    gateway: Gateway
+    client: aiohttp.ClientSession
+
+    async def ask(self, body: object = None) -> tuple[int, bytes]:
+        """Ask for the model; return status and body of the answer."""
+        async with self.client.post(MESSAGES, json=body or {"model": "claude-x"}) as answer:
+            return answer.status, await answer.read()
+
+    @property
+    def usage(self) -> Usage:
+        return self.gateway.meter.usage()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.gateway.close)
+
+
+@asynccontextmanager
+async def talking(
+    answer: Answer,
+    *,
+    path: str = "",
+    max_turns: int = 20,
+    model: str | None = None,
+    prices: tuple[Price, ...] = (),
+) -> AsyncIterator[Talk]:
+    """Start all three; requests pass. The gateway is closed at the end."""
+    async with providing(answer) as provider:
+        gateway = make_gateway(provider.url + path, max_turns=max_turns, model=model, prices=prices)
+        gateway.start(0)
+        gateway.admit()
+        async with aiohttp.ClientSession(gateway.url, auto_decompress=False) as client:
+            talk = Talk(provider, gateway, client)
+            try:
+                yield talk
+            finally:
+                await talk.close()

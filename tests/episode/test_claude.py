@@ -1,0 +1,164 @@
+"""The real Claude Code as the agent, and a scripted model at the other end of the gateway."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import Agent, Order, PlanLine, Price, Task, Verify
+from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
+from tests.demo.claude_cli import install
+from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.servers import DEMO, Remote, serving
+
+KEY = "sk-test-0123456789abcdef0123456789"
+BRANCH = "afresh/demo"
+PRICE = Price(model="claude-*", input_usd_per_million="3", output_usd_per_million="15")
+
+
+@pytest.fixture(scope="session")
+def claude() -> Path:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    return install()
+
+
+@pytest.fixture(scope="session")
+def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("model-server")
+    (folder / "api-key").write_text(KEY)
+    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
+    with serving("model_server.py", *arguments, log=folder / "log") as port:
+        yield port
+
+
+@pytest.fixture
+def claude_pod(pod: Pod, claude: Path) -> Pod:
+    pod.put("/afresh/secrets/model/api-key", KEY)
+    pod.image_environment = {
+        "PATH": f"{claude.parent}:{os.environ['PATH']}",
+        "IS_SANDBOX": "1",  # tests run as root, where it would refuse to work unasked
+    }
+    return pod
+
+
+def order_for(remote: Remote, model_port: int, prompt: str, **changes: object) -> Order:
+    agent = Agent(
+        adapter=AdapterName.CLAUDE,
+        model="claude-sonnet-4-5",
+        endpoint=f"http://127.0.0.1:{model_port}",
+        credentials_mode=CredentialsMode.GATEWAY,
+        secret_name="anthropic",
+        timeout_seconds=60,
+        pricing=(PRICE,),
+    )
+    task = make_task(prompt=prompt)
+    return make_order(remote.url, "", agent=replace(agent, **changes), tasks=(task,))
+
+
+def test_subtask_of_the_demo_is_done_and_metered_and_no_key_is_seen(
+    claude_pod: Pod, git_root: Path, git_port: int, model_port: int
+):
+    subtask = json.loads((DEMO / "subtasks.json").read_text())[0]
+    remote = Remote(git_root / "ledger.git", f"http://127.0.0.1:{git_port}/ledger.git")
+    task = Task(
+        id=subtask["id"],
+        title=subtask["title"],
+        prompt=subtask["prompt"],
+        files=tuple(subtask["files"]),
+        verify=Verify(command=tuple(subtask["verify"])),
+    )
+    plan = (PlanLine(id=task.id, title=task.title, marker=Marker.PENDING),)
+
+    order = order_for(remote, model_port, "")
+    report = claude_pod.run(replace(order, tasks=(task,), plan=plan))
+
+    assert claude_pod.result.outcome is Outcome.SUCCESS, claude_pod.log
+    assert remote.head(BRANCH) == claude_pod.result.commit
+    assert set(subtask["files"]) <= set(remote.files(BRANCH))
+    assert report.usage.turns >= 4
+    assert report.usage.output_tokens > 100
+    assert report.usage.cost_usd
+    assert "Write: " in claude_pod.log
+    home = b"".join(
+        file.read_bytes() for file in (claude_pod.root / "home").rglob("*") if file.is_file()
+    )
+    assert KEY.encode() not in home + claude_pod.log.encode()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "want"),
+    [
+        pytest.param("unauthorized", Outcome.AUTH, id="the key is refused"),
+        pytest.param("cut-off", Outcome.TRANSIENT, id="answers break off"),
+        pytest.param(
+            "overloaded times=1\ndemo-model: blocked Which key?",
+            Outcome.BLOCKED,
+            id="a fault that the CLI survives before it is blocked",
+        ),
+    ],
+)
+def test_way_in_which_the_model_fails_is_the_outcome(
+    claude_pod: Pod, remote: Remote, model_port: int, behaviour: str, want: Outcome
+):
+    claude_pod.run(order_for(remote, model_port, f"demo-model: {behaviour}"))
+
+    assert claude_pod.result.outcome is want, claude_pod.log
+    assert remote.head(BRANCH) is None
+
+
+def test_rate_limit_is_reported_with_its_end(claude_pod: Pod, remote: Remote, model_port: int):
+    report = claude_pod.run(
+        order_for(remote, model_port, "demo-model: rate-limited retry-after=600")
+    )
+
+    assert claude_pod.result.outcome is Outcome.TRANSIENT, claude_pod.log
+    assert report.not_before
+    assert report.not_before > report.phases["agentEnded"] + 500
+
+
+def test_agent_that_never_comes_to_an_end_reaches_its_turn_limit(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    report = claude_pod.run(order_for(remote, model_port, "demo-model: endless", max_turns=3))
+
+    assert claude_pod.result.outcome is Outcome.TURN_LIMIT, claude_pod.log
+    assert report.usage.turns == 3
+
+
+def test_model_that_hangs_ends_the_agent_at_its_limit(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    claude_pod.run(order_for(remote, model_port, "demo-model: hang", timeout_seconds=3))
+
+    assert claude_pod.result.outcome is Outcome.TIMEOUT, claude_pod.log
+
+
+def test_missing_key_is_named_and_no_agent_is_started(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    (claude_pod.root / "afresh/secrets/model/api-key").unlink()
+
+    report = claude_pod.run(order_for(remote, model_port, "demo-model: idle"))
+
+    assert claude_pod.result.outcome is Outcome.CONFIG, claude_pod.log
+    assert claude_pod.result.message == (
+        'Secret "anthropic" in namespace "team-a" has no key "api-key"; '
+        "create it or correct spec.credentials.secretName of the AgentClass."
+    )
+    assert "agentStarted" not in report.phases
+
+
+def test_image_without_the_program_is_a_matter_of_configuration(
+    pod: Pod, remote: Remote, model_port: int
+):
+    pod.put("/afresh/secrets/model/api-key", KEY)
+
+    pod.run(order_for(remote, model_port, "demo-model: idle"))
+
+    assert pod.result.outcome is Outcome.CONFIG, pod.log
+    assert "cannot run the program claude" in pod.result.message

@@ -1,0 +1,244 @@
+"""What the gateway counts, what it limits, and what it remembers of failures."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import time
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from afresh.contract.order import Price
+from afresh.contract.report import Usage
+from afresh.episode.model_api import Fault
+from tests.episode.gateway_client import MESSAGES, make_gateway, talking
+from tests.episode.upstream import (
+    Answer,
+    answers,
+    breaks,
+    events,
+    refuses,
+    server_sent,
+    streams,
+    usage,
+)
+
+PRICE = Price(
+    model="claude-*",
+    input_usd_per_million="3",
+    output_usd_per_million="15",
+    cache_read_usd_per_million="0.30",
+    cache_write_usd_per_million="3.75",
+)
+
+
+async def test_streamed_answer_passes_unchanged_and_is_counted_and_priced():
+    async with talking(streams(*events()), prices=(PRICE,)) as talk:
+        status, body = await talk.ask()
+
+    assert (status, body) == (200, b"".join(map(server_sent, events())))
+    # 10 x 3 + 7 x 15 + 3 x 0.30 + 4 x 3.75 = 150.9 millionths
+    assert talk.usage == Usage(
+        turns=1, input_tokens=10, output_tokens=7, cache_read_tokens=3, cache_write_tokens=4,
+        cost_usd="0.0001509",
+    )  # fmt: skip
+    assert talk.gateway.meter.last_fault is None
+
+
+async def test_answer_in_one_message_is_counted():
+    message = {"type": "message", "model": "claude-x", "usage": usage(input=5, output=6)}
+    async with talking(answers(200, message)) as talk:
+        status, body = await talk.ask()
+
+    assert (status, json.loads(body)) == (200, message)
+    assert talk.usage == Usage(turns=1, input_tokens=5, output_tokens=6)
+
+
+async def test_cost_is_unknown_as_soon_as_one_model_has_no_price():
+    async with talking(streams(*events(model="other")), prices=(PRICE,)) as talk:
+        await talk.ask()
+        talk.provider.answer = streams(*events())
+        await talk.ask()
+
+    assert talk.usage.cost_usd is None
+    assert talk.usage.input_tokens == 20
+
+
+async def test_events_cut_anywhere_and_very_long_ones_are_counted_alike():
+    long = {"type": "content_block_delta", "delta": {"text": "x" * 3_000_000}}
+    whole = b"".join(map(server_sent, [events()[0], long, *events()[1:]]))
+    pieces = [whole[i : i + 7] for i in range(0, 700, 7)] + [whole[700:]]
+    async with talking(streams(*pieces)) as talk:
+        _, body = await talk.ask()
+
+    assert body == whole
+    assert talk.usage.output_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("answer", "want"),
+    [
+        pytest.param(refuses(401, "authentication_error"), Fault.KEY_REFUSED, id="401"),
+        pytest.param(refuses(403, "permission_error"), Fault.KEY_REFUSED, id="403"),
+        pytest.param(
+            refuses(400, "invalid_request_error", "Your credit balance is too low to access"),
+            Fault.NO_CREDIT,
+            id="400 without credit",
+        ),
+        pytest.param(
+            refuses(400, "invalid_request_error", "prompt is too long: 210000 tokens"),
+            Fault.TOO_LONG,
+            id="400 with a long prompt",
+        ),
+        pytest.param(
+            refuses(400, "invalid_request_error", "messages: field required"),
+            Fault.REJECTED,
+            id="400 of the agent's making",
+        ),
+        pytest.param(
+            refuses(404, "not_found_error", "model: claude-y"), Fault.NO_SUCH_MODEL, id="404"
+        ),
+        pytest.param(refuses(413, "request_too_large"), Fault.TOO_LONG, id="413"),
+        pytest.param(refuses(429, "rate_limit_error"), Fault.RATE_LIMITED, id="429"),
+        pytest.param(refuses(500, "api_error"), Fault.UNAVAILABLE, id="500"),
+        pytest.param(answers(503, b"<html>"), Fault.UNAVAILABLE, id="503 of a proxy"),
+        pytest.param(refuses(529, "overloaded_error"), Fault.UNAVAILABLE, id="529"),
+        pytest.param(
+            streams({"type": "error", "error": {"type": "overloaded_error"}}),
+            Fault.UNAVAILABLE,
+            id="an error as the first event",
+        ),
+        pytest.param(streams(), Fault.EMPTY, id="an empty stream"),
+        pytest.param(answers(200, b""), Fault.EMPTY, id="an empty body"),
+        pytest.param(breaks(), Fault.UNREACHABLE, id="a connection that breaks before the answer"),
+    ],
+)
+async def test_request_without_an_answer_is_no_turn_and_its_fault_is_kept(
+    answer: Answer, want: Fault
+):
+    async with talking(answer) as talk:
+        await talk.ask()
+
+    assert talk.gateway.meter.last_fault is want
+    assert talk.usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("answer", "want"),
+    [
+        pytest.param(breaks(*events(stop=False)), Fault.UNREACHABLE, id="it breaks off"),
+        pytest.param(streams(*events(stop=False)), Fault.UNREACHABLE, id="it ends too early"),
+        pytest.param(
+            streams(*events(stop=False), {"type": "error", "error": {"type": "overloaded_error"}}),
+            Fault.UNAVAILABLE,
+            id="it ends with an error",
+        ),
+    ],
+)
+async def test_answer_that_begins_and_is_not_whole_is_a_turn_with_a_fault(
+    answer: Answer, want: Fault
+):
+    async with talking(answer) as talk:
+        with contextlib.suppress(aiohttp.ClientError):
+            await talk.ask()
+
+    assert talk.gateway.meter.last_fault is want
+    assert (talk.usage.turns, talk.usage.input_tokens) == (1, 10)
+
+
+async def test_success_after_a_fault_forgets_the_fault_and_its_reset_time():
+    async with talking(refuses(429, "rate_limit_error", Retry_After="60")) as talk:
+        await talk.ask()
+        found = talk.gateway.meter.not_before
+        talk.provider.answer = streams(*events())
+        await talk.ask()
+
+    assert found is not None
+    assert abs(found - time.time() - 60) < 10
+    assert talk.gateway.meter.last_fault is None
+    assert talk.gateway.meter.not_before is None
+
+
+async def test_turn_limit_holds_for_requests_at_once_and_is_told_in_the_apis_form():
+    gate = asyncio.Event()
+    async with talking(streams(*events(), gate=gate), max_turns=2) as talk:
+        first, second = (asyncio.create_task(talk.ask()) for _ in range(2))
+        while len(talk.provider.asked) < 2:
+            await asyncio.sleep(0)
+        status, body = await talk.ask()
+        gate.set()
+        assert [(await first)[0], (await second)[0]] == [200, 200]
+
+    assert status == 400
+    assert json.loads(body)["error"] == {
+        "type": "invalid_request_error",
+        "message": "The turn limit of this task is reached.",
+    }
+    assert len(talk.provider.asked) == 2
+    assert talk.gateway.meter.limit_reached
+    assert talk.usage.turns == 2
+
+
+async def test_request_that_the_provider_refused_uses_up_no_turn():
+    async with talking(refuses(529, "overloaded_error"), max_turns=1) as talk:
+        await talk.ask()
+        talk.provider.answer = streams(*events())
+        status, _ = await talk.ask()
+
+    assert status == 200
+    assert not talk.gateway.meter.limit_reached
+
+
+async def test_closing_cuts_off_what_is_under_way_counts_it_and_stops_listening():
+    gate = asyncio.Event()
+    async with talking(streams(*events(), gate=gate)) as talk:
+        async with talk.client.post(MESSAGES, json={}) as answer:
+            await answer.content.readuntil(b"\n\n")
+            await talk.close()
+            with pytest.raises(aiohttp.ClientError):
+                await answer.read()
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await talk.ask()
+        gate.set()
+
+    assert talk.usage.input_tokens == 10
+    assert talk.gateway.meter.last_fault is None
+
+
+async def test_agent_that_hangs_up_ends_the_request_to_the_provider_and_is_no_fault():
+    arrived, ended = asyncio.Event(), asyncio.Event()
+
+    async def hang(request: web.BaseRequest) -> web.StreamResponse:
+        arrived.set()
+        while request.transport and not request.transport.is_closing():
+            await asyncio.sleep(0.01)
+        ended.set()
+        return web.Response()
+
+    async with talking(hang) as talk:
+        asking = asyncio.create_task(talk.ask())
+        await asyncio.wait_for(arrived.wait(), 10)
+        asking.cancel()
+        await asyncio.wait_for(ended.wait(), 10)
+
+    assert talk.gateway.meter.last_fault is None
+    assert talk.usage == Usage()
+
+
+async def test_provider_that_cannot_be_reached_is_told_to_the_agent_and_kept():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        gateway = make_gateway(f"http://127.0.0.1:{unused.getsockname()[1]}")
+        gateway.start(0)
+        gateway.admit()
+        async with (
+            aiohttp.ClientSession(gateway.url) as client,
+            client.post(MESSAGES, json={}) as answer,
+        ):
+            assert answer.status == 502
+            assert "cannot be reached" in (await answer.json())["error"]["message"]
+        await asyncio.to_thread(gateway.close)
+
+    assert gateway.meter.last_fault is Fault.UNREACHABLE
