@@ -19,7 +19,7 @@ from tests.bench.watching import watching
 ROOT = Path(__file__).parents[2]
 CLUSTER = [sys.executable, str(ROOT / "deploy" / "cluster")]
 NAME = "bench"
-NAMESPACE = "afresh-demo"
+NAMESPACE = "bench"
 IMAGE = "localhost/afresh/agent-command:dev"
 OUTPUT = ROOT / "build" / "bench.json"
 STEPS = 10
@@ -62,6 +62,12 @@ def _prepare() -> str:
     own = target.own(NAME, ("runner", "operator", "agent-command", "demo"))
     demo.install_operator(own)
     demo.start_servers(own, "unused")
+    own.kubectl("create", "namespace", NAMESPACE)
+    secret = json.loads(
+        own.kubectl("get", "secret", "git-credentials", "-n", demo.NAMESPACE, "-o", "json")
+    )
+    copy = {**secret, "metadata": {"name": "git-credentials", "namespace": NAMESPACE}}
+    own.kubectl("apply", "-f", "-", text=json.dumps(copy))
     return demo.address(own, "git")
 
 

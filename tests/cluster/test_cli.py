@@ -17,8 +17,8 @@ def homes() -> Iterator[Path]:
         yield Path(place)
 
 
-def _run(homes: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    places = {"XDG_STATE_HOME": f"{homes}/s", "XDG_CACHE_HOME": f"{homes}/c"}
+def _run(homes: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    places = {"XDG_STATE_HOME": f"{homes}/s", "XDG_CACHE_HOME": f"{homes}/c", **environment}
     return subprocess.run(
         [sys.executable, str(_TOOL), *arguments],
         env={**os.environ, **places},
@@ -46,7 +46,8 @@ def test_the_help_of_a_command_has_an_example(homes: Path, command: str) -> None
         pytest.param(["go"], "invalid choice: 'go'", id="an unknown command"),
         pytest.param(["up"], "required: NAME", id="no name"),
         pytest.param(["up", "../x"], '"../x" cannot name a cluster', id="an unusable name"),
-        pytest.param(["run", "demo"], "required: CMD", id="nothing to run"),
+        pytest.param(["run", "demo"], "name the command to run, after --", id="nothing to run"),
+        pytest.param(["down", "demo", "--", "x"], "unrecognized arguments: x", id="too many"),
         pytest.param(["install", "--only", "helm"], "invalid choice: 'helm'", id="an unknown set"),
     ],
 )
@@ -108,3 +109,28 @@ def test_a_failed_start_leaves_nothing(homes: Path) -> None:
         homes / "s/afresh",
         homes / "s/afresh/clusters",
     ]
+
+
+def test_a_check_names_everything_that_is_missing_in_one_sentence(homes: Path) -> None:
+    answer = _run(homes, "check", PATH=f"{homes}/empty", XDG_STATE_HOME="/run/x")
+
+    assert answer.returncode == 1
+    assert len(answer.stderr.splitlines()) == 1
+    assert "lies under /run: set XDG_STATE_HOME to a directory elsewhere" in answer.stderr
+    assert "install Go 1.26 or newer" in answer.stderr
+
+
+def test_a_check_names_a_go_that_is_too_old(homes: Path) -> None:
+    old = homes / "go"
+    old.write_text("#!/bin/sh\necho go1.20.3\n")
+    old.chmod(0o755)
+
+    answer = _run(homes, "check", PATH=str(homes))
+
+    assert "install Go 1.26 or newer in place of go1.20.3" in answer.stderr
+
+
+def test_a_check_changes_nothing(homes: Path) -> None:
+    _run(homes, "check")
+
+    assert list(homes.iterdir()) == []

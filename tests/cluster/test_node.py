@@ -163,9 +163,11 @@ def test_a_command_runs_in_the_nodes_network_and_its_code_is_passed_on(node: Too
 
     node.run("run", _NAME, "--", sys.executable, "-c", script, want=7)
     answer = node.run("run", _NAME, "--", "kubectl", "get", "nodes", "-o", "name")
+    words = node.run("run", _NAME, "--", "printf", "%s|", "a b", "--", "-c").stdout
     refused = node.run("run", _NAME, "--", "no-such-command", want=1)
 
     assert answer.stdout == "node/node0\n"
+    assert words == "a b|--|-c|"
     assert "cannot run no-such-command" in refused.stderr
 
 

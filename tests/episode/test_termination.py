@@ -70,13 +70,14 @@ def test_term_while_the_agent_works_is_reported_at_once_and_leaves_nothing(
 
 
 def test_term_before_the_agents_container_is_there_is_reported(pod: Pod, remote: Remote):
+    pod.shell = ("sh", "-c", "sleep 600")  # an image that is still being pulled
+
     def terminate(started: Started) -> None:
-        started.shims[0].kill()
-        started.shims[0].wait()
         started.wait_for(lambda: "prepared" in pod.written)
         started.terminate()
+        for shim in started.shims:
+            shim.kill()
 
-    pod.shell = ("sh", "-c", "sleep 600")  # an image that is still being pulled
     pod.run(make_order(remote.url, WORK), terminate)
 
     assert pod.result.outcome is Outcome.INFRASTRUCTURE

@@ -31,20 +31,14 @@ class Reporter:
         self._closed = False
         self._lock = threading.Lock()
 
-    @property
-    def results(self) -> tuple[Result, ...]:
-        """What is known so far."""
-        return self._report.results
-
     def stage(self, name: str) -> None:
         """Say what the episode does now."""
         self._change(stage=name)
 
     def reached(self, phase: str, when: float | None = None) -> None:
-        """Note the time at which a phase was reached; the next write tells it."""
-        with self._lock:
-            phases = self._report.phases | {phase: round(when or time.time(), 3)}
-            self._report = replace(self._report, phases=phases)
+        """Note the time, in seconds since the epoch, at which a phase was reached."""
+        moment = round(time.time() if when is None else when, 3)
+        self._change(phases=self._report.phases | {phase: moment})
 
     def update(self, **fields: object) -> None:
         """Set fields of the Report: usage, head, plan_digest, not_before, log_tail."""

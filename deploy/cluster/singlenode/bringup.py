@@ -3,6 +3,8 @@
 Owns the order of the start. Whatever goes wrong, the cluster is taken down again.
 """
 
+import contextlib
+import secrets
 import socket
 import time
 from pathlib import Path
@@ -34,6 +36,7 @@ CONTROL_PLANE = "control-plane"
 
 _NODE_SECONDS = 90
 _CONTROL_PLANE_SECONDS = 60
+_PORTS = range(20000, 32000)
 
 
 def ensure_up(paths: ClusterPaths, kind: str) -> bool:
@@ -187,7 +190,10 @@ def _write_wrappers(paths: ClusterPaths) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+    # The kernel hands out the ports above these to every connection: one of those could be gone
+    # again before the API server listens on it.
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port

@@ -58,7 +58,7 @@ def kill_all(name: str, *, wait_seconds: float) -> None:
 
 
 def remove(name: str, *, wait_seconds: float) -> None:
-    """Remove the emptied group from every hierarchy."""
+    """Remove the emptied group from every hierarchy; one that is not there is no error."""
     deadline = time.monotonic() + wait_seconds
     while left := [group for group in _groups_bottom_up(name) if not _is_removed(group)]:
         if time.monotonic() > deadline:
@@ -73,7 +73,7 @@ def _is_unified() -> bool:
 def _hierarchies() -> list[Path]:
     if _is_unified():
         return [_MOUNT]
-    candidates = [entry for entry in _MOUNT.iterdir() if not entry.is_symlink()]
+    candidates = [entry for entry in _MOUNT.glob("*") if not entry.is_symlink()]
     return [entry for entry in candidates if (entry / "cgroup.procs").exists()]
 
 

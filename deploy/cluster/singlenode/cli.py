@@ -120,7 +120,8 @@ def _alone(paths: ClusterPaths) -> AbstractContextManager[None]:
 def _parse(arguments: Sequence[str]) -> _Options:
     """Read the command line. argparse would drop every "--", also those of the command to run."""
     parser = _parser()
-    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    is_run = "--" in arguments and arguments[0] == "run"
+    cut = arguments.index("--") if is_run else len(arguments)
     options = parser.parse_args(arguments[:cut])
     if options.run is _run:
         options.command += arguments[cut + 1 :]

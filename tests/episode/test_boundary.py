@@ -1,0 +1,101 @@
+"""The information boundary: what an agent can find out about the episodes before its own."""
+
+import shutil
+from dataclasses import replace
+
+from afresh.contract.order import PlanLine
+from afresh.contract.words import Marker, Outcome
+from tests.episode.pod import Pod, make_agent, make_order, make_task
+from tests.episode.servers import PASSWORD, USERNAME, Remote
+
+BRANCH = "afresh/demo"
+FIRST = (
+    "T001: Greeting\n\nThe greeting exists.\n\nAfresh-Package: team-a/demo\n"
+    "Afresh-Subtask: T001\nAfresh-Revision: 0\nAfresh-Files: hello.txt\n"
+)
+# Everything that a curious agent could look at, in one text.
+LOOK = """
+{{ env | sort; id; hostname; pwd; cat
+  find . -printf '%p %y %m %s %T@ %l\\n' | sort
+  find . -type f -exec sha256sum {{}} + | sort
+  find $HOME {root}/afresh/control/agent -printf '%p %y %m %s %l\\n' | sort
+  find {root}/afresh/control/agent -type f -exec sha256sum {{}} + | sort
+  git log --all --format='%H %an %ae %ad %cn %ce %cd %s'; git status --short; git reflog
+}} > {root}/seen 2>&1
+exit 1
+"""
+
+
+def look(pod: Pod, remote: Remote, *, attempt: int) -> str:
+    """Run one episode for T002 and return what its agent has seen."""
+    shutil.rmtree(pod.root, ignore_errors=True)
+    pod.give_credentials(USERNAME, PASSWORD)
+    last = Marker.SKIPPED if attempt == 3 else Marker.PENDING
+    order = replace(
+        make_order(remote.url, "", agent=make_agent(LOOK.format(root=pod.root))),
+        episode=f"demo-t002-{attempt}-{'abcdef'[attempt]}",
+        tasks=(make_task(id="T002", title="Farewell", marker_on_failure=last),),
+        plan=(
+            PlanLine(id="T001", title="Greeting", marker=Marker.DONE),
+            PlanLine(id="T002", title="Farewell", marker=Marker.PENDING),
+        ),
+    )
+    pod.run(order)
+    assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
+    return (pod.root / "seen").read_text()
+
+
+def test_third_attempt_on_the_same_head_sees_the_same_bytes_as_the_first(pod: Pod, remote: Remote):
+    remote.commit(
+        BRANCH,
+        {"hello.txt": "hello\n", "bin/tool": "#!/bin/sh\n", ".afresh/DISCOVERY.md": "# Old\n"},
+        base="main",
+        message=FIRST,
+    )
+
+    first = look(pod, remote, attempt=1)
+    third = look(pod, remote, attempt=3)
+
+    assert first.splitlines() == third.splitlines()
+    assert len(first.splitlines()) > 60
+
+
+def test_agent_sees_one_commit_without_history_and_none_of_the_runners_own_files(
+    pod: Pod, remote: Remote
+):
+    remote.commit("main", {"README.md": "Secret plans were here.\n"}, message="Failed try 7")
+    remote.commit("main", {"README.md": "Nothing here.\n"}, message="Retry after failure 8")
+    remote.commit(
+        BRANCH, {"hello.txt": "x", ".afresh/DISCOVERY.md": "# Old\n"}, base="main", message=FIRST
+    )
+
+    seen = look(pod, remote, attempt=2)
+
+    for word in ("Failed try", "Retry after", "DISCOVERY", "Afresh-", "T002-2", "demo-t002", "ada"):
+        assert word not in seen
+    assert "Afresh afresh@localhost" in seen
+    assert "KUBERNETES" not in seen
+    assert "AFRESH" not in seen
+    assert PASSWORD not in seen
+
+
+def test_agent_finds_a_clean_repository_in_which_it_can_work(pod: Pod, remote: Remote):
+    script = (
+        'test -z "$(git status --porcelain)" && echo x > hello.txt && git add hello.txt'
+        " && git commit -q -m mine && git diff HEAD~1 --stat && git log --oneline"
+    )
+
+    pod.run(make_order(remote.url, script))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.subjects(BRANCH) == ["T001: Greeting", "Add files"]
+
+
+def test_plan_in_the_worktree_shows_this_subtask_as_running_and_others_as_they_stand(
+    pod: Pod, remote: Remote
+):
+    pod.run(make_order(remote.url, "cp .afresh/PLAN.md plan.md"))
+
+    plan = remote.file(BRANCH, "plan.md").splitlines()
+    assert plan[0] == "# Greet people."
+    assert plan[-2:] == ["- [~] T001 Greeting", "- [ ] T002 Farewell"]
