@@ -20,8 +20,8 @@ def agent_class(name: str, command: list[str] | None = None, **spec: Any) -> Man
         "kind": "AgentClass",
         "metadata": {"name": name},
         "spec": {
-            "adapter": "Command",
-            "command": command or WRITE_A_FILE,
+            **({} if "adapter" in spec else {"adapter": "Command"}),
+            **({} if "adapter" in spec else {"command": command or WRITE_A_FILE}),
             "image": "localhost/afresh/agent-command:dev",
             "resources": {"requests": {"cpu": "20m", "memory": "32Mi"}},
             **spec,

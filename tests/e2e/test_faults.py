@@ -65,16 +65,25 @@ def test_a_repository_that_cannot_be_had_is_named(
     assert names in message_of(team.status("p3")), status
 
 
-def test_an_image_that_does_not_exist_is_named_and_correcting_it_is_enough(team: Team) -> None:
-    team.apply(agent_class("typo", image="localhost/afresh/agent-comand:dev"))
-    team.apply(team.package("p4", "typo"))
+IMAGES = [
+    pytest.param("localhost/afresh/Agent:dev", "Stalled", "Config", id="a name that is no name"),
+    pytest.param("localhost/absent:dev", "Pending", "BackingOff", id="a registry that is away"),
+]
 
-    stalled = team.wait_for("p4", "Stalled", seconds=SAYS_SO)
-    team.apply(agent_class("typo"))
+
+@pytest.mark.parametrize(("image", "phase", "reason"), IMAGES)
+def test_an_image_that_cannot_be_had_is_named_and_correcting_it_is_enough(
+    team: Team, image: str, phase: str, reason: str
+) -> None:
+    name = team.namespace
+    team.apply(agent_class(name, image=image), team.package("p4", name))
+
+    status = team.wait_for("p4", phase, seconds=SAYS_SO)
+    team.apply(agent_class(name))
     team.wait_for("p4", "Succeeded", seconds=MENDED)
 
-    assert stalled["reason"] == "Config"
-    assert "agent-comand" in message_of(stalled)
+    assert status["reason"] == reason
+    assert image in message_of(status)
 
 
 def test_a_refused_model_key_is_told_and_correcting_it_is_enough(
@@ -90,7 +99,6 @@ def test_a_refused_model_key_is_told_and_correcting_it_is_enough(
         agent_class(
             "keyed",
             adapter="Claude",
-            command=None,
             image="localhost/afresh/agent-claude:dev",
             endpoint=f"http://{model}",
             credentials={"secretName": "model-key"},

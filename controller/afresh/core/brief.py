@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine, Task
-from afresh.contract.words import Marker
+from afresh.contract.words import Checkout, Marker
 from afresh.core.plan_file import one_line
 
 FACTS_LENGTH = 2000
@@ -94,7 +94,11 @@ def _task(parts: BriefParts) -> str:
         f"The goal of the work as a whole: {one_line(parts.goal)}\n"
     )
     read = f"Read first: {', '.join(parts.pointers)}.\n" if parts.pointers else ""
-    return f"{head}{read}\n# {one_line(f'{task.id} {task.title}')}\n{task.prompt.strip()}\n"
+    return f"{head}{read}\n# {_titled(task)}\n{task.prompt.strip()}\n"
+
+
+def _titled(task: Task) -> str:
+    return one_line(task.id if task.title == task.id else f"{task.id} {task.title}")
 
 
 def _files(task: Task) -> str:
@@ -119,7 +123,9 @@ def _next(parts: BriefParts) -> str:
 
 
 def _gate(task: Task) -> str:
-    return f"The gate is the acceptance command of {task.id}, run on a clean checkout.\n"
+    clean = task.verify.checkout is Checkout.CLEAN
+    where = "on a clean checkout of the committed files" if clean else "in this worktree"
+    return f"The gate of {task.id} is its acceptance command, run {where}.\n"
 
 
 def _done(facts: Iterable[Fact]) -> list[str]:

@@ -38,15 +38,15 @@ class Commit:
 
 def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str:
     """Return the commit message for a subtask; trailers are its last paragraph."""
-    named = [name for name in files if ", " not in name and name.isprintable()][:FILES_NAMED]
+    named = [name for name in files if ", " not in name and name and name == one_line(name)]
     trailers = {
         PACKAGE: order.package,
         SUBTASK: task.id,
         REVISION: str(task.revision),
-        **({FILES: ", ".join(named)} if named else {}),
+        **({FILES: ", ".join(named[:FILES_NAMED])} if named else {}),
     }
     paragraphs = [
-        one_line(f"{task.id}: {task.title}"),
+        one_line(task.id if task.title in ("", task.id) else f"{task.id}: {task.title}"),
         summary.strip(),
         "\n".join(f"{key}: {value}" for key, value in trailers.items()),
     ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from afresh.contract.order import Task
+from afresh.core.plan_file import one_line
 
 GITLINK = "160000"
 
@@ -27,7 +28,7 @@ def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
     """Return a sentence naming what is out of the subtask's scope, or None."""
     for change in changes:
         if change.mode == GITLINK and change.status != "D":
-            return f"The agent left an embedded repository at {change.path}."
+            return f"The agent left an embedded repository at {one_line(change.path)}."
     outside = sorted(change.path for change in changes if not allowed(task.files, change.path))
     if outside:
         return f"The agent changed files outside of the subtask's files: {_some(outside)}."
@@ -44,7 +45,7 @@ def allowed(globs: Iterable[str], path: str) -> bool:
 
 
 def _some(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:5]) + (" and others" if len(paths) > 5 else "")
+    return ", ".join(map(one_line, paths[:5])) + (" and others" if len(paths) > 5 else "")
 
 
 @cache

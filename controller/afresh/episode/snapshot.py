@@ -132,7 +132,7 @@ def _strange(tree: Path) -> Iterator[tuple[str, str]]:
         with os.scandir(tree / prefix) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
         if prefix and any(entry.name.lower() == ".git" for entry in found):
-            yield prefix, f"The agent left an embedded repository at {prefix}."
+            yield prefix, f"The agent left an embedded repository at {one_line(prefix)}."
             continue
         for entry in found:
             path = f"{prefix}/{entry.name}" if prefix else entry.name
@@ -141,4 +141,4 @@ def _strange(tree: Path) -> Iterator[tuple[str, str]]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
             elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                yield path, f"The agent left something that is neither file nor link at {path}."
+                yield path, f"The agent left neither a file nor a link at {one_line(path)}."

@@ -24,7 +24,12 @@ class ContainerdClient:
         """Import the one image of an OCI archive; return False if exactly that one was there."""
         if archive_identity(archive) in self._identities():
             return False
-        self._run("images", "import", str(archive))
+        try:
+            self._run("images", "import", str(archive))
+        except ClusterError:
+            # While an image replaces one of the same name, containerd may clear away the layers
+            # that only the old one held, between looking for them and using them.
+            self._run("images", "import", str(archive))
         return True
 
     def _identities(self) -> set[str]:

@@ -1,0 +1,137 @@
+"""What the runner reads out of other programs' words: git's, a commit's, a provider's."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afresh.contract.order import Price
+from afresh.episode.anthropic_api import AnthropicApi
+from afresh.episode.git_faults import Fault, classify
+from afresh.episode.history import FILES_NAMED, Commit, _parse, find_done, message
+from afresh.episode.meter import cost_of
+from afresh.episode.model_api import Answer, Tokens
+from tests.episode.pod import make_order, make_task
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("fatal: couldn't find remote ref refs/heads/x", Fault.REF_MISSING),
+        ("fatal: remote error: upload-pack: not our ref 1234", Fault.REF_MISSING),
+        ("fatal: could not read Username for 'http://x': terminal prompts disabled", Fault.DENIED),
+        ("fatal: Authentication failed for 'https://x/'", Fault.DENIED),
+        (
+            "fatal: unable to access 'https://x/': The requested URL returned error: 403",
+            Fault.DENIED,
+        ),
+        ("git@x: Permission denied (publickey).", Fault.DENIED),
+        ("fatal: repository 'https://x/y.git/' not found", Fault.NOT_FOUND),
+        ("fatal: '/y' does not appear to be a git repository", Fault.NOT_FOUND),
+        ("fatal: transport 'file' not allowed", Fault.NOT_FOUND),
+        ("fatal: unable to access 'https://x/': Could not resolve host: x", Fault.UNREACHABLE),
+        ("ssh: connect to host x port 22: Connection timed out", Fault.UNREACHABLE),
+        ("fatal: unable to access 'u': The requested URL returned error: 503", Fault.UNREACHABLE),
+        ("fatal: unable to access 'u': The requested URL returned error: 301", Fault.REDIRECTED),
+        ("server certificate verification failed. CAfile: none", Fault.UNTRUSTED),
+        ("fatal: unable to access 'u': SSL certificate problem: self-signed", Fault.UNTRUSTED),
+        ("Host key verification failed.", Fault.UNTRUSTED),
+        ("! a:refs/heads/b [rejected] (stale info)", Fault.MOVED),
+        ("! a:b [remote rejected] (cannot lock ref 'b': is at 1 but expected 2)", Fault.MOVED),
+        (
+            "! a:b [remote rejected] (cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; "
+            "cannot create 'refs/heads/a/b')",
+            Fault.REFUSED,
+        ),
+        ("! a:refs/heads/b [remote rejected] (pre-receive hook declined)", Fault.REFUSED),
+        ("fatal: no commits selected for shallow requests", Fault.NO_EXCLUDE),
+        ("fatal: Server does not support --shallow-exclude", Fault.NO_EXCLUDE),
+        ("something new", Fault.OTHER),
+    ],
+)
+def test_fault_of_git_is_found_in_its_words(text: str, want: Fault):
+    assert classify(text) is want
+
+
+def read(text: str) -> Commit:
+    return _parse(f"{'0' * 40} 1700000000\n{text}")
+
+
+@given(st.text(max_size=200), st.text(max_size=30), st.lists(st.text(max_size=20), max_size=30))
+def test_message_of_a_subtask_is_read_back_whatever_the_agent_wrote(
+    summary: str, title: str, files: list[str]
+):
+    task = make_task(title=title, revision=2)
+
+    commit = read(message(make_order("", ""), task, summary, files))
+
+    assert find_done([commit], make_order("", ""), task)
+    assert set(commit.files) <= set(files)
+    assert len(commit.files) <= FILES_NAMED
+
+
+def test_trailers_that_an_agent_writes_into_its_summary_do_not_count():
+    forged = "x\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 9"
+    order = make_order("", "")
+
+    commit = read(message(order, make_task(), forged, []))
+
+    assert find_done([commit], order, make_task())
+    assert not find_done([commit], order, make_task(id="T002"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Subject", "Subject\n\nBody\nof: lines", "Afresh-Package: team-a/demo", "a: b\n\n\n"],
+)
+def test_message_of_anybody_else_has_no_trailers_of_a_subtask(text: str):
+    assert not find_done([read(text)], make_order("", ""), make_task())
+
+
+@pytest.mark.parametrize(
+    ("headers", "want"),
+    [
+        pytest.param({"retry-after": "30"}, NOW + 30, id="seconds"),
+        pytest.param({"retry-after": "soon"}, None, id="a word"),
+        pytest.param({"anthropic-ratelimit-unified-reset": "1800000900"}, NOW + 900, id="an epoch"),
+        pytest.param(
+            {
+                "anthropic-ratelimit-requests-remaining": "0",
+                "anthropic-ratelimit-requests-reset": "2027-01-15T08:00:10Z",
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2027-01-15T08:00:40Z",
+                "anthropic-ratelimit-input-tokens-remaining": "5",
+                "anthropic-ratelimit-input-tokens-reset": "2027-01-15T09:00:00Z",
+            },
+            datetime(2027, 1, 15, 8, 0, 40, tzinfo=UTC).timestamp(),
+            id="the later of two used up limits",
+        ),
+        pytest.param({}, None, id="nothing"),
+    ],
+)
+def test_reset_time_is_read_from_the_headers(headers: dict[str, str], want: float | None):
+    assert AnthropicApi().reset_time(headers, NOW) == want
+
+
+def price(model: str, dollars: str) -> Price:
+    return Price(model=model, input_usd_per_million=dollars, output_usd_per_million="0")
+
+
+@pytest.mark.parametrize(
+    ("model", "want"),
+    [
+        ("claude-opus-4", Decimal(15)),
+        ("claude-haiku-4", Decimal(1)),
+        ("Claude-haiku-4", None),
+        ("gpt", None),
+    ],
+)
+def test_first_price_that_matches_the_model_holds(model: str, want: Decimal | None):
+    answer = Answer(model=model, tokens=Tokens(input=1_000_000))
+    prices = (price("claude-opus-*", "15"), price("claude-*", "1"))
+
+    assert cost_of(answer, prices) == want

@@ -1,0 +1,87 @@
+"""Which files a subtask may change."""
+
+import pytest
+
+from afresh.episode.scope import Change, allowed, scope_problem
+from tests.episode.pod import make_task
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "want"),
+    [
+        ("api/tokens.py", "api/tokens.py", True),
+        ("api/tokens.py", "api/tokens.pyc", False),
+        ("api/tokens.py", "xapi/tokens.py", False),
+        ("api.py", "apixpy", False),
+        ("*.py", "a.py", True),
+        ("*.py", "api/a.py", False),
+        ("api/*.py", "api/a.py", True),
+        ("api/*.py", "api/v1/a.py", False),
+        ("**/*.py", "a.py", True),
+        ("**/*.py", "api/v1/a.py", True),
+        ("api/**", "api/v1/a.py", True),
+        ("api/**", "api", False),
+        ("api/**/a.py", "api/a.py", True),
+        ("api/**/a.py", "api/v1/v2/a.py", True),
+        ("api/**/a.py", "api/v1/ba.py", False),
+        ("api", "api/v1/a.py", True),
+        ("api/", "api/v1/a.py", True),
+        ("api/", "apis/a.py", False),
+        ("?.py", "a.py", True),
+        ("?.py", "ab.py", False),
+        ("a?b", "a/b", False),
+        ("[ab].py", "b.py", True),
+        ("[!ab].py", "b.py", False),
+        ("[!ab].py", "c.py", True),
+        ("a[!x]b", "a/b", False),
+        ("[a-c].py", "b.py", True),
+        ("[]a].py", "].py", True),
+        ("[^a].py", "^.py", True),
+        ("[[].py", "[.py", True),
+        ("[a", "[a", True),
+        ("a+b(c).{py}", "a+b(c).{py}", True),
+        ("a\\b", "a\\b", True),
+        ("*", "line\nend", True),
+        ("docs/**/*.md", "docs/über/ä.md", True),
+    ],
+)
+def test_glob_matches_as_it_is_documented(glob: str, path: str, want: bool):
+    assert allowed((glob,), path) is want
+
+
+def test_no_globs_allow_everything():
+    assert allowed((), "any/thing")
+
+
+@pytest.mark.parametrize(
+    ("change", "want"),
+    [
+        pytest.param(Change(path="a", status="A", mode="100644"), None, id="a file is added"),
+        pytest.param(Change(path="b", status="D", mode="000000"), None, id="a file is deleted"),
+        pytest.param(
+            Change(path="c", status="M", mode="100644"),
+            "The agent changed files outside of the subtask's files: c.",
+            id="another file is changed",
+        ),
+        pytest.param(
+            Change(path="a", status="A", mode="160000"),
+            "The agent left an embedded repository at a.",
+            id="a link to a commit is added",
+        ),
+        pytest.param(
+            Change(path="a", status="D", mode="160000"), None, id="a link to a commit is removed"
+        ),
+    ],
+)
+def test_change_is_in_scope_or_named(change: Change, want: str | None):
+    assert scope_problem(make_task(files=("a", "b")), [change]) == want
+
+
+def test_new_files_are_counted_and_changed_ones_are_not():
+    changes = [Change(path=f"f{n}", status="A", mode="100644") for n in range(6)]
+    changes += [Change(path="g", status="M", mode="100644")]
+
+    assert scope_problem(make_task(max_new_files=6), changes) is None
+    assert scope_problem(make_task(max_new_files=5), changes) == (
+        "The agent added more files than maxNewFiles allows: f0, f1, f2, f3, f4 and others."
+    )

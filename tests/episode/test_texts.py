@@ -1,0 +1,125 @@
+"""Lines, logs and redaction: what is kept of texts that others wrote."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afresh.episode.lines import Line, LineReader
+from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, one_line
+from afresh.episode.redact import HIDDEN, Redactor
+
+PASSWORD = "correct-horse/battery+staple"
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20), st.integers(1, 30))
+def test_lines_are_the_same_however_the_bytes_are_cut(pieces: list[bytes], limit: int):
+    whole = LineReader(limit)
+    want = [*whole.feed(b"".join(pieces)), *whole.end()]
+
+    cut = LineReader(limit)
+    got = [line for piece in pieces for line in cut.feed(piece)] + [*cut.end()]
+
+    assert got == want
+
+
+def test_line_over_the_limit_keeps_its_beginning_and_says_how_much_is_gone():
+    reader = LineReader(limit=5)
+
+    assert [*reader.feed(b"0123456"), *reader.feed(b"789\nab\r\n"), *reader.end()] == [
+        Line("01234", cut=5),
+        Line("ab"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PASSWORD,
+        f"https://ada:{PASSWORD}@git.example.com/x",
+        "correct-horse%2Fbattery%2Bstaple",
+        base64.b64encode(PASSWORD.encode()).decode(),
+        f"before{PASSWORD}after",
+    ],
+)
+def test_known_secret_is_hidden_in_every_form(text: str):
+    shown = Redactor([f"{PASSWORD}\n"])(text)
+
+    assert HIDDEN in shown
+    assert PASSWORD not in shown
+    assert "horse" not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-ant-api03-abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "glpat-abcdefghijklmnopqrst",
+        "AKIAABCDEFGHIJKLMNOP",
+        "https://ada:secret-word@git.example.com/",
+        "Authorization: Basic YTpi",
+        "authorization: bearer abc.def",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.c2lnbmF0dXJlMTIz",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nabc",
+    ],
+)
+def test_text_that_looks_like_a_key_is_hidden(text: str):
+    shown = Redactor()(text)
+
+    assert HIDDEN in shown
+    for part in ("abc", "secret-word", "YTpi", "ABCDEF", "c2lnb"):
+        assert part not in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["a skeleton", "https://git.example.com/a:b", "task-0123456789", ""]
+)
+def test_ordinary_text_is_left_alone(text: str):
+    assert Redactor(["abc", " \n", ""])(text) == text
+
+
+def test_longer_secret_is_hidden_whole_where_one_is_part_of_another():
+    assert Redactor(["secret-1", "secret-1-and-more"])("x secret-1-and-more y") == f"x {HIDDEN} y"
+
+
+@given(st.text(), st.integers(1, 50))
+def test_one_line_is_one_printable_line_within_its_limit(text: str, limit: int):
+    line = one_line(text, limit)
+
+    assert len(line) <= limit
+    assert line.isprintable()
+
+
+@given(st.lists(st.text(max_size=300), max_size=40))
+def test_tail_is_the_end_of_the_text_within_its_limit(lines: list[str]):
+    tail = Tail(limit=200)
+    for line in lines:
+        tail.add(line)
+
+    assert len(tail.text(Redactor())) <= 200
+
+
+def test_tail_hides_a_secret_that_spans_lines():
+    tail = Tail()
+    for line in ("-----BEGIN PRIVATE KEY-----", "c2VjcmV0", "-----END PRIVATE KEY-----", "after"):
+        tail.add(line)
+
+    assert tail.text(Redactor()) == f"{HIDDEN}\nafter"
+
+
+def test_log_is_redacted_bounded_and_keeps_the_end(capsys: pytest.CaptureFixture[str]):
+    log = Log(Redactor([PASSWORD]))
+    for number in range(6000):
+        log.agent(f"{number} {PASSWORD} {'x' * 3000}")
+    log.agent("the end")
+
+    printed = capsys.readouterr().out
+    assert PASSWORD not in printed + log.tail
+    assert len(printed) < 9_000_000
+    assert max(map(len, printed.splitlines())) == LINE_LENGTH
+    assert printed.splitlines()[-1].endswith("the rest is left out")
+    assert log.tail.splitlines()[-1] == "the end"
+    assert len(log.tail) <= TAIL_LENGTH
