@@ -121,6 +121,27 @@ ENDED = [
     ),
     pytest.param(
         make_episode(
+            report=make_report(Outcome.INFRASTRUCTURE),
+            pod=make_pod(RUNNER_ENDED, AGENT_ENDED, reason="DeadlineExceeded"),
+        ),
+        Outcome.TIMEOUT,
+        id="a runner that was told to stop cannot know that it was the deadline",
+    ),
+    pytest.param(
+        make_episode(
+            report=make_report(Outcome.INFRASTRUCTURE),
+            pod=make_pod(RUNNER_ENDED, phase="Failed", reason="Evicted"),
+        ),
+        Outcome.DISK_FULL,
+        id="a runner that was told to stop cannot know that it was the disk",
+    ),
+    pytest.param(
+        make_episode(report=make_report(Outcome.INFRASTRUCTURE), pod=make_pod(RUNNER_ENDED)),
+        Outcome.INFRASTRUCTURE,
+        id="a runner that was told to stop, and nothing says why",
+    ),
+    pytest.param(
+        make_episode(
             failure="DeadlineExceeded", pod=make_pod(waiting("agent", "ContainerCreating"))
         ),
         Outcome.INFRASTRUCTURE,

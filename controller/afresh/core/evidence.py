@@ -50,12 +50,29 @@ NO_SUCH_IMAGE = re.compile(
 
 
 def verdict_of(episode: Episode, *, now: datetime) -> Verdict:
-    """Judge one episode. The first evidence that says something holds."""
-    for judge in (_reported, _queued, _disrupted, _evicted, _killed, _cannot_start, _too_late):
+    """Judge one episode. The first evidence that says something holds.
+
+    A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
+    explains it.
+    """
+    told = _reported(episode)
+    if told and not _is_infrastructure(told):
+        return told
+    for judge in (_queued, _disrupted, _evicted, _too_late):
         verdict = judge(episode)
         if verdict:
             return verdict
-    return _vanished(episode) or _lost(episode, now) or _going_on(episode)
+    if told:
+        return told
+    for judge in (_killed, _cannot_start, _vanished):
+        verdict = judge(episode)
+        if verdict:
+            return verdict
+    return _lost(episode, now) or _going_on(episode)
+
+
+def _is_infrastructure(verdict: Verdict) -> bool:
+    return isinstance(verdict, Ended) and verdict.outcome is Outcome.INFRASTRUCTURE
 
 
 def _reported(episode: Episode) -> Verdict | None:
@@ -107,7 +124,7 @@ def _evicted(episode: Episode) -> Verdict | None:
 
 def _killed(episode: Episode) -> Verdict | None:
     agent, runner = _container(episode, AGENT), _container(episode, RUNNER)
-    if not _ended(runner) or _past_deadline(episode):
+    if not _ended(runner):
         return None
     if agent and agent.reason == "OOMKilled":
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
