@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker
-from afresh.core.plan_file import Plan, digest, one_line, parse, render, with_marker
+from afresh.core.plan_file import Plan, digest, parse, render, with_marker
+from afresh.core.text import one_line
 
 GOLDEN = Path(__file__).parent / "golden"
 PLAN = Plan(

@@ -123,6 +123,21 @@ def test_an_episode_whose_record_was_lost_is_adopted() -> None:
     assert len(standing.live) == 1
 
 
+def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted() -> None:
+    first = make_episode(attempt=1, report=make_report(Outcome.TIMEOUT), complete=True)
+    seen = make_seen(
+        records=[make_record(phase=RUNNING, attempts=1)],
+        episodes=(make_episode(attempt=2), first),
+    )
+
+    standing = stand(seen)
+
+    assert [item.ended.outcome for item in standing.settlements] == [Outcome.TIMEOUT]
+    assert standing.record("T001").consecutive_failures == 1
+    assert standing.record("T001").attempts == 2
+    assert [episode.attempt for episode, _ in standing.live] == [2]
+
+
 def test_a_job_that_vanished_is_trouble_outside() -> None:
     seen = make_seen(records=[make_record(phase=RUNNING, attempts=1)])
 

@@ -23,11 +23,16 @@ MESSAGES = "/v1/messages"
 
 
 def make_gateway(
-    endpoint: str, *, max_turns: int = 20, model: str | None = None, prices: tuple[Price, ...] = ()
+    endpoint: str,
+    *,
+    max_turns: int = 20,
+    model: str | None = None,
+    prices: tuple[Price, ...] = (),
+    authorities: Path = Path("/nowhere"),
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
-        api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=Path("/nowhere")
+        api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
     return Gateway(upstream, Meter(max_turns, prices), Log(Redactor()))
 

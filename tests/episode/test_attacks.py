@@ -1,6 +1,5 @@
 """What a buggy or hostile agent does to its worktree and its container, and what comes of it."""
 
-
 import pytest
 
 from afresh.contract.words import Outcome

@@ -97,9 +97,8 @@ async def test_events_cut_anywhere_and_very_long_ones_are_counted_alike():
             Fault.REJECTED,
             id="400 of the agent's making",
         ),
-        pytest.param(
-            refuses(404, "not_found_error", "model: claude-y"), Fault.NO_SUCH_MODEL, id="404"
-        ),
+        pytest.param(refuses(404, "not_found_error", "model: x"), Fault.NOT_THERE, id="404"),
+        pytest.param(answers(302, b"", Location="/login"), Fault.NOT_THERE, id="302"),
         pytest.param(refuses(413, "request_too_large"), Fault.TOO_LONG, id="413"),
         pytest.param(refuses(429, "rate_limit_error"), Fault.RATE_LIMITED, id="429"),
         pytest.param(refuses(500, "api_error"), Fault.UNAVAILABLE, id="500"),

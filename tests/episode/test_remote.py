@@ -194,24 +194,6 @@ def test_ssh_without_a_key_is_named_with_the_key(pod: Pod):
     assert 'has no key "ssh-privatekey"' in pod.result.message
 
 
-def test_branch_that_moves_meanwhile_is_a_conflict_and_keeps_the_other_commit(
-    pod: Pod, remote: Remote
-):
-    theirs: list[str] = []
-    verify_waits = make_task()
-
-    def push_meanwhile(started):
-        started.wait_for((pod.root / "home/agent/working").exists)
-        theirs.append(remote.commit(BRANCH, {"theirs.txt": "x"}, base="main"))
-        pod.put("/home/agent/go-on", "")
-
-    agent = f"{WORK}; touch $HOME/working; while [ ! -e $HOME/go-on ]; do sleep 0.02; done"
-    pod.run(make_order(remote.url, agent, tasks=(verify_waits,)), push_meanwhile)
-
-    assert pod.result.outcome is Outcome.CONFLICT, pod.log
-    assert [remote.head(BRANCH)] == theirs
-
-
 def test_server_that_refuses_the_branch_is_a_matter_of_configuration(pod: Pod, remote: Remote):
     hook = remote.directory / "hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)

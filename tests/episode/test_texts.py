@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.episode.lines import Line, LineReader
-from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, one_line
+from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
 from afresh.episode.redact import HIDDEN, Redactor
 
 PASSWORD = "correct-horse/battery+staple"
@@ -86,8 +86,8 @@ def test_longer_secret_is_hidden_whole_where_one_is_part_of_another():
 
 
 @given(st.text(), st.integers(1, 50))
-def test_one_line_is_one_printable_line_within_its_limit(text: str, limit: int):
-    line = one_line(text, limit)
+def test_clipped_text_is_one_printable_line_within_its_limit(text: str, limit: int):
+    line = clipped(text, limit)
 
     assert len(line) <= limit
     assert line.isprintable()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,8 +33,10 @@ class Provider:
 
 
 @asynccontextmanager
-async def providing(answer: Answer) -> AsyncIterator[Provider]:
-    """Serve `answer` on a free port."""
+async def providing(
+    answer: Answer, certificate: ssl.SSLContext | None = None
+) -> AsyncIterator[Provider]:
+    """Serve `answer` on a free port, over TLS with a certificate."""
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -43,9 +46,10 @@ async def providing(answer: Answer) -> AsyncIterator[Provider]:
 
     runner = web.ServerRunner(web.Server(handle), shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificate)
     await site.start()
-    provider = Provider(f"http://127.0.0.1:{runner.addresses[0][1]}", answer)
+    scheme = "https" if certificate else "http"
+    provider = Provider(f"{scheme}://127.0.0.1:{runner.addresses[0][1]}", answer)
     try:
         yield provider
     finally:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine, Task
 from afresh.contract.words import Checkout, Marker
-from afresh.core.plan_file import one_line
+from afresh.core.text import one_line
 
 FACTS_LENGTH = 2000
 SUMMARY_LENGTH = 300

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker
+from afresh.core.text import one_line
 
 NOTE = (
     "Written by Afresh. Edit the work package instead: changes to this file are replaced.\n"
@@ -19,7 +20,7 @@ _LINE = re.compile(r"- (\[[ ~x!S]\]) (\S+)(?: (.*))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The goal and one line per subtask. Texts are single lines (see `one_line`)."""
+    """The goal and one line per subtask. Texts are single lines (see `text.one_line`)."""
 
     goal: str
     lines: tuple[PlanLine, ...]
@@ -62,11 +63,6 @@ def with_marker(text: str, subtask: str, marker: Marker) -> str:
 def digest(text: str) -> str:
     """Return the digest by which two plans are compared: `sha256:` and hexadecimal digits."""
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def one_line(text: str) -> str:
-    """Return `text` as one line of printable characters with single spaces."""
-    return " ".join("".join(ch if ch.isprintable() else " " for ch in text).split())
 
 
 def _line(line: PlanLine) -> str:

@@ -5,20 +5,17 @@ The order of RULES is behaviour; a test pins it.
 """
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from fnmatch import fnmatchcase
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord
 from afresh.contract import codec
 from afresh.contract.order import ORDER_MAX_BYTES
 from afresh.contract.words import Outcome
 from afresh.core import graph
-from afresh.core.actions import Answer, DeleteJob, StartEpisode
-from afresh.core.names import job_name
+from afresh.core.actions import Answer, DeleteJob
+from afresh.core.answers import go_on, is_due, running_sentence, stall, start_of, until
 from afresh.core.observed import Observed
-from afresh.core.orders import order_of
 from afresh.core.reasons import Reason
 from afresh.core.settle import STALLING, Standing, started
 
@@ -48,14 +45,14 @@ def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
     entries = seen.package.spec.subtasks
     alike = graph.same_name(entries)
     if alike:
-        return _stalled(
+        return stall(
             Reason.INVALID_SPEC,
             f"The subtask ids {alike[0]} and {alike[1]} differ only in case; rename one.",
         )
     path = graph.cycle(entries)
     if not path:
         return None
-    return _stalled(
+    return stall(
         Reason.INVALID_SPEC,
         f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
         "dependsOn.",
@@ -66,7 +63,7 @@ def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
     """Another package works on the same branch (S1-11)."""
     if seen.rival is None:
         return None
-    return _stalled(
+    return stall(
         Reason.BRANCH_IN_USE,
         f"The branch {seen.package.branch} of this repository is worked on by the package "
         f"{seen.rival}; choose another spec.repository.branch or delete that package.",
@@ -77,7 +74,7 @@ def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
     """The package names a class that does not exist."""
     if seen.agent_class:
         return None
-    return _stalled(
+    return stall(
         Reason.AGENT_CLASS_NOT_FOUND,
         f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
         "spec.agentClassName.",
@@ -92,7 +89,7 @@ def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
     allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
     if any(fnmatchcase(image, pattern) for pattern in allowed):
         return None
-    return _stalled(
+    return stall(
         Reason.IMAGE_NOT_ALLOWED,
         f"The image {image} is not allowed by the AgentClass "
         f"{seen.package.spec.agent_class_name}; use its image or have it added to "
@@ -104,7 +101,7 @@ def episode_running(seen: Observed, standing: Standing) -> Answer | None:
     """An episode is live, and no further one may run beside it."""
     if len(standing.live) < max(1, seen.package.spec.parallelism):
         return None
-    return _running(standing)
+    return go_on(standing)
 
 
 def stalled(seen: Observed, standing: Standing) -> Answer | None:
@@ -118,7 +115,7 @@ def stalled(seen: Observed, standing: Standing) -> Answer | None:
         phase=PackagePhase.STALLED,
         reason=first.reason,
         message=first.message,
-        recheck_after=_until(min(due), seen.now),
+        recheck_after=until(min(due), seen.now),
     )
 
 
@@ -127,7 +124,7 @@ def suspended(seen: Observed, standing: Standing) -> Answer | None:
     if not seen.package.spec.suspend:
         return None
     if standing.live:
-        return _running(standing)
+        return go_on(standing)
     return Answer(
         phase=PackagePhase.SUSPENDED,
         reason=Reason.SUSPENDED,
@@ -184,14 +181,14 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
     due = [
         entry
         for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
-        if _is_due(standing.record(entry.id), seen.now)
+        if is_due(standing.record(entry.id), seen.now)
     ][:free]
     if not due:
         return None
-    starts = [_start(seen, standing, entry) for entry in due]
+    starts = [start_of(seen, standing, entry) for entry in due]
     large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
     if large:
-        return _stalled(
+        return stall(
             Reason.ORDER_TOO_LARGE,
             f"What {large.subtask} is told is over 200 KiB; shorten its prompt, its guidance or "
             "the goal.",
@@ -213,7 +210,7 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.RUNNING,
         reason=Reason.EPISODE_RUNNING,
-        message=_names([*(episode.subtask for episode, _ in standing.live), *begun]),
+        message=running_sentence([*(episode.subtask for episode, _ in standing.live), *begun]),
         actions=tuple(starts),
         records=records,
     )
@@ -222,7 +219,7 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
 def backing_off(seen: Observed, standing: Standing) -> Answer | None:
     """Something outside failed; the next episode waits."""
     if standing.live:
-        return _running(standing)
+        return go_on(standing)
     waiting = [
         standing.record(entry.id)
         for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
@@ -234,7 +231,7 @@ def backing_off(seen: Observed, standing: Standing) -> Answer | None:
         phase=PackagePhase.PENDING,
         reason=Reason.BACKING_OFF,
         message=f"{first.id} waits before it starts: {first.message}",
-        recheck_after=_until(first.not_before or seen.now, seen.now),
+        recheck_after=until(first.not_before or seen.now, seen.now),
     )
 
 
@@ -283,51 +280,3 @@ RULES: tuple[Rule, ...] = (
     all_done,
     needs_review,
 )
-
-
-def _stalled(reason: Reason, message: str) -> Answer:
-    return Answer(phase=PackagePhase.STALLED, reason=reason, message=message)
-
-
-def _running(standing: Standing) -> Answer:
-    problem = next((live.problem for _, live in standing.live if live.problem), None)
-    queued = all(live.queued for _, live in standing.live)
-    probed = next((r for r in standing.records if r.reason in STALLING), None)
-    names = _names([episode.subtask for episode, _ in standing.live])
-    if probed:
-        return Answer(phase=PackagePhase.STALLED, reason=probed.reason, message=probed.message)
-    if queued:
-        message = "The Job waits for its queue."
-        return Answer(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=message)
-    if problem:
-        return Answer(
-            phase=PackagePhase.PENDING, reason=Reason.EPISODE_NOT_STARTED, message=problem
-        )
-    return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=names)
-
-
-def _names(subtasks: list[str]) -> str:
-    verb = "is" if len(subtasks) == 1 else "are"
-    return f"{', '.join(subtasks)} {verb} running."
-
-
-def _start(seen: Observed, standing: Standing, entry: SubtaskEntry) -> StartEpisode:
-    record = standing.record(entry.id)
-    taken = [item.attempt for item in seen.episodes if item.subtask == entry.id]
-    attempt = max([record.attempts, *taken]) + 1
-    metadata = seen.package.metadata
-    name = job_name(metadata.name, entry.id, attempt, metadata.uid)
-    return StartEpisode(
-        subtask=entry.id,
-        attempt=attempt,
-        revision=entry.revision,
-        order=order_of(seen, standing, entry, episode=name),
-    )
-
-
-def _is_due(record: SubtaskRecord, now: datetime) -> bool:
-    return record.not_before is None or record.not_before <= now
-
-
-def _until(then: datetime, now: datetime) -> timedelta:
-    return max(then - now, timedelta(0))

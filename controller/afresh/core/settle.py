@@ -61,17 +61,9 @@ def stand(seen: Observed) -> Standing:
     old = {record.id: record for record in seen.package.status.subtasks}
     for entry in seen.package.spec.subtasks:
         record = old.get(entry.id) or new_record(entry)
-        episode = _current_episode(seen, record)
-        if episode and episode.attempt > record.attempts:
-            record = started(record, episode.attempt)  # created, but the record was lost
-        if record.phase in IN_EPISODE:
-            verdict = _verdict(episode, record, now=seen.now)
-            if isinstance(verdict, Live) and episode:
-                live.append((episode, verdict))
-                record = _in_phase(record, _live_phase(verdict))
-            elif isinstance(verdict, Ended):
-                record = after(record, verdict, now=seen.now, limit=_failure_limit(seen))
-                settlements.append(Settlement(episode=episode or _gone(record), ended=verdict))
+        record, ended, going_on = _take_in(seen, record)
+        settlements += ended
+        live += going_on
         records.append(_edited(record, entry, seen))
     return Standing(
         records=tuple(records),
@@ -79,6 +71,33 @@ def stand(seen: Observed) -> Standing:
         settlements=tuple(settlements),
         live=tuple(live),
     )
+
+
+def _take_in(
+    seen: Observed, record: SubtaskRecord
+) -> tuple[SubtaskRecord, list[Settlement], list[tuple[Episode, Live]]]:
+    """Fold the subtask's episodes into its record, oldest first.
+
+    A process that died may have left an end unrecorded and the next episode already created: each
+    end is recorded before the next episode is adopted.
+    """
+    settlements: list[Settlement] = []
+    live: list[tuple[Episode, Live]] = []
+    for episode in _unrecorded(seen, record):
+        if live:
+            live.append((episode, Live()))
+            continue
+        if episode.attempt > record.attempts:
+            record = started(record, episode.attempt)
+        verdict = _verdict(episode, now=seen.now)
+        if isinstance(verdict, Live):
+            live.append((episode, verdict))
+            record = _in_phase(record, _live_phase(verdict))
+            continue
+        limit = seen.package.spec.max_consecutive_failures
+        record = after(record, verdict, now=seen.now, limit=limit)
+        settlements.append(Settlement(episode=episode, ended=verdict))
+    return record, settlements, live
 
 
 def new_record(entry: SubtaskEntry) -> SubtaskRecord:
@@ -170,20 +189,28 @@ def _live_phase(verdict: Live) -> SubtaskPhase:
     return SubtaskPhase.QUEUED if verdict.queued else SubtaskPhase.RUNNING
 
 
-def _current_episode(seen: Observed, record: SubtaskRecord) -> Episode | None:
-    mine = [item for item in seen.episodes if item.subtask == record.id]
-    newest = max(mine, key=lambda item: item.attempt, default=None)
-    return newest if newest and newest.attempt >= record.attempts else None
+def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[Episode]:
+    """The subtask's episodes whose end the record does not know, oldest first."""
+    running = record.phase in IN_EPISODE
+    mine = [
+        item
+        for item in seen.episodes
+        if item.subtask == record.id
+        and (item.attempt > record.attempts or (running and item.attempt == record.attempts))
+    ]
+    if running and not any(item.attempt == record.attempts for item in mine):
+        mine.append(_gone(record))
+    return sorted(mine, key=lambda item: item.attempt)
 
 
-def _verdict(episode: Episode | None, record: SubtaskRecord, *, now: datetime) -> Live | Ended:
-    if episode and episode.attempt == record.attempts:
+def _verdict(episode: Episode, *, now: datetime) -> Live | Ended:
+    if episode.uid:
         return verdict_of(episode, now=now)
     return Ended(outcome=Outcome.INFRASTRUCTURE, message="The Job was deleted before it ended.")
 
 
 def _gone(record: SubtaskRecord) -> Episode:
-    """Stand for an episode whose Job nobody has any more."""
+    """Stand for an episode whose Job nobody has any more; it has no UID."""
     return Episode(
         name="",
         uid="",
@@ -192,10 +219,6 @@ def _gone(record: SubtaskRecord) -> Episode:
         revision=record.observed_revision,
         created=datetime.min,  # noqa: DTZ901  # never compared; an absent Job has no time
     )
-
-
-def _failure_limit(seen: Observed) -> int:
-    return seen.package.spec.max_consecutive_failures
 
 
 def _edited(record: SubtaskRecord, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:

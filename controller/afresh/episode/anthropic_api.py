@@ -93,8 +93,8 @@ class AnthropicApi:
         }
         if status in by_status:
             return by_status[status]
-        if status == 404 and "model" in text:
-            return Fault.NO_SUCH_MODEL
+        if status < 400 or status in (404, 405):
+            return Fault.NOT_THERE
         return Fault.UNAVAILABLE if status >= 500 else Fault.REJECTED
 
     def reset_time(self, headers: Mapping[str, str], now: float) -> float | None:

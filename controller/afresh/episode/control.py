@@ -64,6 +64,7 @@ class Control:
     def __init__(self, directory: Path, patience: Patience | None = None) -> None:
         self._directory = directory
         self._patience = patience or Patience()
+        self._greeted = False
         self._words = LineReader(WORD_LIMIT)
         self._poller = select.poll()
         self._fds: dict[str, int] = {}
@@ -86,12 +87,14 @@ class Control:
         """Wait until the container is there, for as long as it takes.
 
         Raises ContainerRefused, or ContainerGone. The names of the FIFOs are removed, so that
-        nothing else in the container opens them by mistake, a recursive grep for instance.
+        nothing else in the container opens them by mistake, a recursive grep for instance. A
+        second greeting returns at once.
         """
-        while True:
+        while not self._greeted:
             for word in self._hear(None):
                 if word == "hello":
                     self._forget_names()
+                    self._greeted = True
                     return
                 if word.startswith("refused "):
                     raise ContainerRefused(word.removeprefix("refused "))

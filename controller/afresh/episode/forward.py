@@ -92,8 +92,9 @@ class Forwarder:
                 reader = AnswerReader(self._upstream.api, answer.content_type)
                 turn.answer = reader.answer
                 return await _pass_on(request, answer, reader)
-        except BROKEN:
-            turn.fault = Fault.UNREACHABLE
+        except BROKEN as error:
+            distrusted = isinstance(error, aiohttp.ClientSSLError)
+            turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
             return self._refusal(502, UNREACHABLE)
 
     async def _refused(self, answer: aiohttp.ClientResponse, turn: Turn) -> web.Response:

@@ -42,6 +42,8 @@ CONFIG = """\
 [diff]
 \tignoreSubmodules = all
 \tnoprefix = false
+[ssh]
+\tvariant = ssh
 [submodule]
 \trecurse = false
 [fetch]
@@ -75,6 +77,7 @@ AUTHOR = {
     for role in ("AUTHOR", "COMMITTER")
     for part, value in (("NAME", "Afresh"), ("EMAIL", "afresh@localhost"))
 }
+DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 LOCAL_ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -93,14 +96,17 @@ class Git:
 
     git_dir: Path
 
-    def create(self, excluded: Sequence[str] = ()) -> None:
-        """Write an empty repository; untracked files matching `excluded` are never staged."""
+    def create(self) -> None:
+        """Write an empty repository."""
         for name in ("objects", "refs", "info"):
             (self.git_dir / name).mkdir(parents=True, exist_ok=True)
         (self.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
         (self.git_dir / "config").write_text(CONFIG)
         (self.git_dir / "info" / "attributes").write_text(ATTRIBUTES)
-        (self.git_dir / "info" / "exclude").write_text("".join(f"{item}\n" for item in excluded))
+
+    def exclude(self, patterns: Sequence[str]) -> None:
+        """Never stage untracked files that match one of these ignore patterns."""
+        (self.git_dir / "info" / "exclude").write_text("".join(f"{item}\n" for item in patterns))
 
     def run(
         self,
@@ -143,6 +149,15 @@ class Git:
     def store(self, content: bytes) -> str:
         """Write a blob and return its id."""
         return self.text("hash-object", "-w", "--stdin", stdin=content)
+
+    def commit_tree(self, tree: str, parent: str | None, text: str, date: int | None = None) -> str:
+        """Write a commit by nobody in particular, now or at `date`, and return its id."""
+        parents = ("-p", parent) if parent else ()
+        at = {} if date is None else dict.fromkeys(DATES, f"{date} +0000")
+        out = self.run(
+            "commit-tree", tree, *parents, "-F", "-", stdin=text.encode(), extra=AUTHOR | at
+        )
+        return out.decode().strip()
 
     def read(self, revision: str, path: str) -> bytes:
         """Return a file of a commit; empty if it is not there."""

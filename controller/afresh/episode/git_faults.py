@@ -60,7 +60,6 @@ _PATTERNS: tuple[tuple[Fault, str], ...] = (
         r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access",
     ),
 )
-_COMPILED = tuple((fault, re.compile(pattern)) for fault, pattern in _PATTERNS)
 
 
 class GitError(Exception):
@@ -73,4 +72,4 @@ class GitError(Exception):
 
 def classify(text: str) -> Fault:
     """Return why git failed by what it said."""
-    return next((fault for fault, pattern in _COMPILED if pattern.search(text)), Fault.OTHER)
+    return next((fault for fault, pattern in _PATTERNS if re.search(pattern, text)), Fault.OTHER)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from afresh.contract.order import Order, Task
-from afresh.core.plan_file import one_line
+from afresh.core.text import one_line
 from afresh.episode.git import Git
 
 PACKAGE = "Afresh-Package"

@@ -55,7 +55,7 @@ class Log:
     def _print(self, prefix: str, text: str) -> None:
         if self._printed > TOTAL_LENGTH:
             return
-        line = one_line(prefix + self.redact(text))
+        line = clipped(prefix + self.redact(text))
         self._printed += len(line) + 1
         if self._printed > TOTAL_LENGTH:
             line = "afresh: the log is longer than its limit; the rest is left out"
@@ -82,10 +82,10 @@ class Tail:
     def text(self, redact: Redactor) -> str:
         """Return the lines, redacted and printable."""
         lines = redact("\n".join(self._lines)).splitlines()
-        return "\n".join(one_line(line) for line in lines)[-self._limit :]
+        return "\n".join(clipped(line) for line in lines)[-self._limit :]
 
 
-def one_line(text: str, limit: int = LINE_LENGTH) -> str:
+def clipped(text: str, limit: int = LINE_LENGTH) -> str:
     """Return `text` as one printable line of at most `limit` characters."""
     line = text[: limit + 1]
     if not line.isprintable():

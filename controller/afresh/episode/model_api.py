@@ -28,7 +28,8 @@ class Fault(Enum):
     UNAVAILABLE = auto()  # overloaded, 5xx
     UNREACHABLE = auto()  # no connection, or one that broke
     EMPTY = auto()
-    NO_SUCH_MODEL = auto()
+    UNTRUSTED = auto()  # its certificate cannot be verified
+    NOT_THERE = auto()  # no such model, or no such API at that address
     TOO_LONG = auto()  # the conversation does not fit into the model's context
     REJECTED = auto()  # anything else; the agent's own mistake
 

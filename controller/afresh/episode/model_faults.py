@@ -30,7 +30,8 @@ _OUTCOMES = {
     Fault.UNAVAILABLE: Outcome.TRANSIENT,
     Fault.UNREACHABLE: Outcome.TRANSIENT,
     Fault.EMPTY: Outcome.TRANSIENT,
-    Fault.NO_SUCH_MODEL: Outcome.CONFIG,
+    Fault.UNTRUSTED: Outcome.CONFIG,
+    Fault.NOT_THERE: Outcome.CONFIG,
     Fault.TOO_LONG: Outcome.CONTEXT_EXHAUSTED,
 }
 
@@ -48,8 +49,13 @@ def _sentence(order: Order, fault: Fault) -> str:
         Fault.UNAVAILABLE: "The model's endpoint is overloaded or failing.",
         Fault.UNREACHABLE: "The connection to the model's endpoint fails or breaks.",
         Fault.EMPTY: "The model's endpoint answers with nothing that is an answer.",
-        Fault.NO_SUCH_MODEL: (
-            "The model's endpoint does not know the model; correct spec.model of the AgentClass."
+        Fault.UNTRUSTED: (
+            "The identity of the model's endpoint cannot be verified; "
+            "correct spec.endpoint or spec.caBundle of the AgentClass."
+        ),
+        Fault.NOT_THERE: (
+            "The model's endpoint does not serve this model; "
+            "correct spec.endpoint or spec.model of the AgentClass."
         ),
         Fault.TOO_LONG: (
             "The conversation does not fit into the model's context; make the subtask smaller."

@@ -25,8 +25,11 @@ def push(git: Git, order: Order, start: Start, commit: str) -> None:
         )
     except GitError as error:
         if error.fault is Fault.MOVED:
-            raise Ended(
-                Outcome.CONFLICT,
-                f'The branch "{order.repository.branch}" was changed by somebody else.',
-            ) from error
+            raise moved(order) from error
         raise credentials.remote_problem(order, error) from error
+
+
+def moved(order: Order) -> Ended:
+    """Return how the episode ends when somebody else's push came first."""
+    branch = order.repository.branch
+    return Ended(Outcome.CONFLICT, f'The branch "{branch}" was changed by somebody else.')

@@ -55,6 +55,16 @@ def fetch_start(git: Git, order: Order) -> Start:
         ) from error
 
 
+def fetch_moved(git: Git, order: Order) -> Start:
+    """Fetch a branch that has moved, deep enough to see where it was. Raises Ended."""
+    try:
+        own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
+        (head,) = read_commits(git, HEAD_REF, most=1)
+    except GitError as error:
+        raise credentials.remote_problem(order, error) from error
+    return Start(head=head.id, expected=head.id, date=head.date, commits=own)
+
+
 def _from_branch(git: Git, order: Order) -> Start:
     branch = f"refs/heads/{order.repository.branch}"
     try:

@@ -16,8 +16,6 @@ from afresh.contract.words import Outcome
 
 Post = Callable[[bytes], None]
 
-STOPPED = "The runner was told to stop."
-
 
 class Reporter:
     """Collects what the episode has done, and writes it down. Safe to use from two threads."""

@@ -9,7 +9,7 @@ import threading
 import time
 
 from afresh.contract import codec
-from afresh.contract.order import Order
+from afresh.contract.order import ORDER_VERSION, Order, Task
 from afresh.contract.report import Report, Result, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
@@ -34,7 +34,7 @@ ONE_SUBTASK = "This version does one subtask in an episode; set spec.context.mod
 def run_episode(paths: Paths) -> int:
     """Do what the Order says, and report. Returns 0 only if every subtask is done."""
     try:
-        order = codec.loads(Order, paths.order.read_text(encoding="utf-8"))
+        order = _read_order(paths)
     except (OSError, codec.ContractError) as error:
         return _refuse_order(paths, str(error))
     work = _workplace(order, paths)
@@ -48,6 +48,13 @@ def run_episode(paths: Paths) -> int:
     for control in (work.agent_control, work.verify_control):
         control.leave()
     return 0 if done else 1
+
+
+def _read_order(paths: Paths) -> Order:
+    order = codec.loads(Order, paths.order.read_text(encoding="utf-8"))
+    if order.version != ORDER_VERSION:
+        raise codec.ContractError(f"this runner knows no Order of version {order.version}")
+    return order
 
 
 def _workplace(order: Order, paths: Paths) -> Workplace:
@@ -94,21 +101,17 @@ def _terminated(work: Workplace) -> None:
 
 def _do_all(work: Workplace) -> bool:
     """Do the subtasks in order; the first that is not done ends the episode."""
-    for task in work.order.tasks:
+    tasks = work.order.tasks
+    if len(tasks) > 1:
+        for task in tasks:
+            work.reporter.add(_not_done(task, Ended(Outcome.CONFIG, ONE_SUBTASK)))
+        return False
+    for task in tasks:
         try:
-            if len(work.order.tasks) > 1:
-                raise Ended(Outcome.CONFIG, ONE_SUBTASK)
             result = do_subtask(work, task)
         except Ended as end:
             work.log.ended(end)
-            result = Result(
-                id=task.id,
-                outcome=end.outcome,
-                revision=task.revision,
-                message=end.message,
-                exit_code=end.exit_code,
-                verify=end.verify,
-            )
+            result = _not_done(task, end)
         except Exception as error:  # the top of the loop: there is a Report whatever happens
             work.log.failure(error)
             return False
@@ -116,3 +119,14 @@ def _do_all(work: Workplace) -> bool:
         if result.commit is None:
             return False
     return True
+
+
+def _not_done(task: Task, end: Ended) -> Result:
+    return Result(
+        id=task.id,
+        outcome=end.outcome,
+        revision=task.revision,
+        message=end.message,
+        exit_code=end.exit_code,
+        verify=end.verify,
+    )

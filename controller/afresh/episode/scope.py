@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from afresh.contract.order import Task
-from afresh.core.plan_file import one_line
+from afresh.core.text import one_line
 
 GITLINK = "160000"
 

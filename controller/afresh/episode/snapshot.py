@@ -12,10 +12,10 @@ from pathlib import Path
 from afresh.contract.order import Order, Task
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.core.plan_file import one_line
+from afresh.core.text import one_line
 from afresh.episode import worktree
 from afresh.episode.ending import Ended
-from afresh.episode.git import AUTHOR, Git
+from afresh.episode.git import Git
 from afresh.episode.git_faults import GitError
 from afresh.episode.history import message
 from afresh.episode.outbox import Outbox
@@ -59,37 +59,25 @@ def check_scope(task: Task, snapshot: Snapshot) -> None:
         raise Ended(Outcome.OUT_OF_SCOPE, problem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """A commit that only needs to be pushed, and the plan in it."""
-
-    id: str
-    plan: str
-
-
-def commit(git: Git, order: Order, task: Task, snapshot: Snapshot, redact: Redactor) -> Commit:
-    """Commit the staged changes with the plan as it will stand, and the agent's notes."""
-    plan = planned(order, task, Marker.DONE)
-    outbox = snapshot.outbox
+def commit(
+    git: Git, order: Order, task: Task, snapshot: Snapshot, plan: str, redact: Redactor
+) -> str:
+    """Commit the staged changes on their head, with `plan` and the agent's notes; return its id."""
+    git.run("read-tree", snapshot.tree)
     files = {worktree.PLAN: plan.encode()}
+    heading = one_line(f"{task.id} {task.title}")
     for path, title, note in (
-        (worktree.DISCOVERY, "Discovery", outbox.discovery),
-        (worktree.IDEAS, "Ideas", outbox.ideas),
+        (worktree.DISCOVERY, "Discovery", snapshot.outbox.discovery),
+        (worktree.IDEAS, "Ideas", snapshot.outbox.ideas),
     ):
         if note:
             old = git.read(snapshot.head, path) or f"# {title}\n".encode()
-            heading = one_line(f"{task.id} {task.title}")
             files[path] = old + f"\n## {heading}\n\n{redact(note)}\n".encode()
     entries = "".join(f"100644 {git.store(text)}\t{path}\0" for path, text in files.items())
     git.run("update-index", "-z", "--replace", "--index-info", stdin=entries.encode())
-    summary = redact(outbox.summary or outbox.unchanged or "")
+    summary = redact(snapshot.outbox.summary or snapshot.outbox.unchanged or "")
     text = message(order, task, summary, [change.path for change in snapshot.changes])
-    made = git.run(
-        *("commit-tree", git.text("write-tree"), "-p", snapshot.head, "-F", "-"),
-        stdin=text.encode(),
-        extra=AUTHOR,
-    )
-    return Commit(id=made.decode().strip(), plan=plan)
+    return git.commit_tree(git.text("write-tree"), snapshot.head, text)
 
 
 def planned(order: Order, task: Task, marker: Marker) -> str:

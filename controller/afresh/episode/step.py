@@ -13,8 +13,6 @@ from afresh.episode.script import Script
 
 TIME_LIMIT_CODE = 124
 KILLED_CODE = 137
-
-
 NO_LIMIT = (
     "The shell of the image can set no process limit; use an image whose /bin/sh is dash, bash "
     "or busybox."

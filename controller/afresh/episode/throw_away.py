@@ -6,9 +6,8 @@ ever read back. The same files, branch and date give the same bytes.
 
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from afresh.episode.git import AUTHOR, Git
+from afresh.episode.git import Git
 
 CONFIG = """\
 [core]
@@ -27,7 +26,7 @@ def write(git: Git, directory: Path, index: Path, branch: str, date: int) -> Non
     head = Path("refs", "heads", branch)
     for name in ("objects/pack", "objects/info", "info", "refs/tags", str(head.parent)):
         (directory / name).mkdir(parents=True, exist_ok=True)
-    commit = _commit(git, index, date)
+    commit = git.commit_tree(git.text("write-tree", index=index), None, "Files\n", date)
     (directory / "HEAD").write_text(f"ref: {head}\n")
     (directory / "config").write_text(CONFIG)
     (directory / "info" / "exclude").write_text(EXCLUDED)
@@ -36,24 +35,19 @@ def write(git: Git, directory: Path, index: Path, branch: str, date: int) -> Non
     shutil.copyfile(index, directory / "index")
 
 
-def _commit(git: Git, index: Path, date: int) -> str:
-    when = {f"GIT_{role}_DATE": f"{date} +0000" for role in ("AUTHOR", "COMMITTER")}
-    tree = git.text("write-tree", index=index)
-    return git.run("commit-tree", tree, "-m", "Files", extra=AUTHOR | when).decode().strip()
-
-
 def _pack(git: Git, commit: str, destination: Path) -> None:
     """Write `commit` and its files as one pack.
 
     Nothing is reused from the fetched pack, which the server makes as it likes. git renames the
     pack into its place, which it cannot do across volumes, so it is made here and then moved.
     """
-    with TemporaryDirectory(dir=git.git_dir) as made:
-        git.run(
-            *("-c", "pack.compression=1", "-c", "pack.threads=1"),
-            *("pack-objects", "--revs", "--quiet", "--window=0"),
-            *("--no-reuse-delta", "--no-reuse-object", str(Path(made) / "pack")),
-            stdin=f"{commit}\n".encode(),
-        )
-        for file in Path(made).iterdir():
-            shutil.move(file, destination / file.name)
+    made = git.git_dir / "packed"
+    made.mkdir(exist_ok=True)
+    git.run(
+        *("-c", "pack.compression=1", "-c", "pack.threads=1"),
+        *("pack-objects", "--revs", "--quiet", "--window=0"),
+        *("--no-reuse-delta", "--no-reuse-object", str(made / "pack")),
+        stdin=f"{commit}\n".encode(),
+    )
+    for file in made.iterdir():
+        shutil.move(file, destination / file.name)

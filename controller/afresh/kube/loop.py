@@ -1,12 +1,13 @@
 """One step of the loop for one package: observe, decide, apply, write status, tell."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from afresh import metrics
 from afresh.contract.report import Report
-from afresh.core.actions import Decision, Note
+from afresh.core.actions import Action, CreateSubtask, Decision, Note
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
@@ -43,7 +44,13 @@ class Loop:
         if seen is None:
             return None
         decision = decide(seen)
-        failure = await self._apply(seen, decision)
+        # Children first: the history of episodes is written into them.
+        missing = [item for item in decision.actions if isinstance(item, CreateSubtask)]
+        failure = await self._apply(seen, missing)
+        if missing and failure is None:
+            seen = await self.observer.observe(key, now=now) or seen
+            decision = decide(seen)
+        failure = failure or await self._apply(seen, decision.actions)
         if failure:
             seen, decision = _without_starts(seen, failure)
         await self._write(key, seen, decision)
@@ -53,8 +60,8 @@ class Loop:
             raise failure
         return decision.recheck_after
 
-    async def _apply(self, seen: Observed, decision: Decision) -> KubeError | None:
-        for action in decision.actions:
+    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> KubeError | None:
+        for action in actions:
             try:
                 await self.applier.apply(seen, action)
             except KubeError as error:

@@ -1,0 +1,131 @@
+"""A repository behind SSH: a real sshd on loopback."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import Repository
+from afresh.contract.words import Outcome
+from tests.episode.pod import Pod, make_order, wait_until
+from tests.episode.servers import Remote
+
+PRIVILEGE_SEPARATION = Path("/run/sshd")
+
+
+@dataclass(frozen=True)
+class Sshd:
+    """Where it listens, and what a client needs."""
+
+    port: int
+    client_key: str
+    known_hosts: str
+
+
+def make_key(path: Path) -> str:
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
+    subprocess.run(command, check=True, timeout=30)
+    return path.with_suffix(".pub").read_text()
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    program = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None or os.geteuid() != 0:
+        pytest.skip("needs sshd and root")
+    folder = tmp_path_factory.mktemp("sshd")
+    host_key = make_key(folder / "host")
+    (folder / "authorized").write_text(make_key(folder / "client"))
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\n"
+        f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
+        "PasswordAuthentication no\nPermitRootLogin yes\n"
+    )
+    made = not PRIVILEGE_SEPARATION.exists()
+    PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [program, "-D", "-e", "-f", str(folder / "config")],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: listens(port))
+        client_key = (folder / "client").read_text()
+        yield Sshd(port, client_key, f"[127.0.0.1]:{port} {host_key}")
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        if made:
+            PRIVILEGE_SEPARATION.rmdir()
+
+
+def listens(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def run(pod: Pod, sshd: Sshd, path: str, **secret: str) -> Pod:
+    """Run an episode with these keys of the git Secret (underscores stand for hyphens)."""
+    shutil.rmtree(pod.root / "afresh/secrets/git")
+    given = {"ssh-privatekey": sshd.client_key, "known_hosts": sshd.known_hosts}
+    given |= {name.replace("ssh_privatekey", "ssh-privatekey"): v for name, v in secret.items()}
+    for name, value in given.items():
+        pod.put(f"/afresh/secrets/git/{name}", value)
+    url = f"ssh://root@127.0.0.1:{sshd.port}{path}"
+    repository = Repository(url=url, base_ref="main", branch="afresh/demo", secret_name="git")
+    pod.run(make_order(url, "echo hello > hello.txt", repository=repository))
+    return pod
+
+
+def test_repository_behind_ssh_is_fetched_and_pushed_to(pod: Pod, remote: Remote, sshd: Sshd):
+    run(pod, sshd, str(remote.directory))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert remote.head("afresh/demo") == pod.result.commit
+
+
+def test_key_that_the_server_does_not_know_is_a_matter_of_credentials(
+    pod: Pod, remote: Remote, sshd: Sshd, tmp_path: Path
+):
+    make_key(tmp_path / "stranger")
+
+    run(pod, sshd, str(remote.directory), ssh_privatekey=(tmp_path / "stranger").read_text())
+
+    assert pod.result.outcome is Outcome.AUTH, pod.log
+    assert 'credentials of Secret "git" in namespace "team-a"' in pod.result.message
+
+
+def test_server_with_another_host_key_is_not_trusted(
+    pod: Pod, remote: Remote, sshd: Sshd, tmp_path: Path
+):
+    other = make_key(tmp_path / "other")
+
+    run(pod, sshd, str(remote.directory), known_hosts=f"[127.0.0.1]:{sshd.port} {other}")
+
+    assert pod.result.outcome is Outcome.CONFIG, pod.log
+    assert "cannot be verified" in pod.result.message
+
+
+def test_repository_that_is_not_there_is_a_matter_of_configuration(
+    pod: Pod, remote: Remote, sshd: Sshd
+):
+    run(pod, sshd, "/nowhere/x.git")
+
+    assert pod.result.outcome is Outcome.CONFIG, pod.log
+    assert "/nowhere/x.git is not found" in pod.result.message
+
+
+def test_secret_without_known_hosts_is_named_with_the_key(pod: Pod, remote: Remote, sshd: Sshd):
+    run(pod, sshd, str(remote.directory), known_hosts="")
+
+    assert pod.result.outcome is Outcome.CONFIG, pod.log
+    assert 'has no key "known_hosts"' in pod.result.message
