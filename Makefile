@@ -1,6 +1,7 @@
 # What can be done here: `make help`.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON := .venv/bin/python
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/afresh
 UV_VERSION := 0.13.9
@@ -26,7 +27,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	.venv/bin/ruff format --check --quiet .
 	.venv/bin/ruff check --quiet .
 	.venv/bin/mypy
-	PYTHONPATH=controller .venv/bin/lint-imports --no-cache
+	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
 
 unit: .venv/.ready ## The tests that need no cluster (seconds)

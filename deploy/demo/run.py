@@ -14,7 +14,7 @@ import time
 from string import Template
 from typing import Any
 
-from target import IMAGES, REPOSITORY, DemoError, Target, current, own, say, step
+from target import IMAGES, REPOSITORY, DemoError, Target, current, own, progress
 
 NAME = "demo"
 NAMESPACE = "afresh-demo"
@@ -75,7 +75,7 @@ def _api_key(model: str) -> str:
 
 def install_operator(target: Target) -> None:
     """Install the CRDs and the chart, and wait until the operator is ready."""
-    with step("installing the operator with Helm"):
+    with progress.step("installing the operator with Helm"):
         target.kubectl("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
         target.run(
             "helm", "upgrade", "--install", "afresh", str(REPOSITORY / "charts" / "afresh"),
@@ -88,7 +88,7 @@ def install_operator(target: Target) -> None:
 
 def start_servers(target: Target, api_key: str) -> None:
     """Start the demo's namespace anew with its two servers and their secrets."""
-    with step("starting a git server and a model server"):
+    with progress.step("starting a git server and a model server"):
         target.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
         _apply(target, "servers.yaml", IMAGES=target.images, TAG=target.tag)
         # By standard input: a secret on a command line could be read by every user.
@@ -106,19 +106,19 @@ def start_servers(target: Target, api_key: str) -> None:
 def _apply_package(target: Target, model: str) -> None:
     model_url = REAL_ENDPOINT if model == "real" else address(target, "model")
     values = {"IMAGES": target.images, "TAG": target.tag, "MODEL_URL": model_url}
-    with step("applying the AgentClass and the WorkPackage"):
+    with progress.step("applying the AgentClass and the WorkPackage"):
         _apply(target, "agent-class.yaml", **values)
         _apply(target, "work-package.yaml", GIT_URL=address(target, "git"))
 
 
 def _follow(target: Target) -> dict[str, Any]:
     """Print the package's row at each change until it ends; return the package."""
-    say(f"following the package: kubectl get wp {PACKAGE} -n {NAMESPACE} --watch")
+    progress.say(f"following the package: kubectl get wp {PACKAGE} -n {NAMESPACE} --watch")
     watch = target.start("kubectl", "get", "wp", PACKAGE, "-n", NAMESPACE, "--watch")
     deadline = time.monotonic() + PATIENCE_SECONDS
     try:
         while time.monotonic() < deadline:
-            package = json.loads(
+            package: dict[str, Any] = json.loads(
                 target.kubectl("get", "wp", PACKAGE, "-n", NAMESPACE, "-o", "json")
             )
             if package.get("status", {}).get("phase") in ENDED:
@@ -152,7 +152,7 @@ def _judge(target: Target, package: dict[str, Any]) -> int:
         if missing:
             print(f"demo: no commit on the branch for {', '.join(missing)}", file=sys.stderr)
         return 1
-    say(f"{PACKAGE} succeeded: {len(commits)} commits on afresh/{PACKAGE}")
+    progress.say(f"{PACKAGE} succeeded: {len(commits)} commits on afresh/{PACKAGE}")
     return 0
 
 

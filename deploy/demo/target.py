@@ -7,36 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
+
+from singlenode import progress as progress  # noqa: E402  # found where the line above says
+
 CLUSTER_TOOL = (sys.executable, str(REPOSITORY / "deploy" / "cluster"))
 OWN_IMAGES = "localhost/afresh"
 OWN_TAG = "dev"
 IMAGES = ("runner", "operator", "agent-claude", "demo")
-_BEGAN = time.monotonic()
 
 
 class DemoError(Exception):
     """The demo cannot go on; the message is one sentence with the mend."""
-
-
-@contextmanager
-def step(what: str) -> Iterator[None]:
-    """Announce `what`, and how long it took."""
-    began = time.monotonic()
-    say(f"{what} ...")
-    yield
-    say(f"{what}: done in {time.monotonic() - began:.1f} s")
-
-
-def say(text: str) -> None:
-    """Print one line with the time since the start."""
-    print(f"[{time.monotonic() - _BEGAN:5.1f}s] {text}", flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +55,11 @@ class Target:
 
 def own(name: str, images: tuple[str, ...]) -> Target:
     """Start a cluster called `name` and load `images` into it; ends the program if that fails."""
-    for words in (
-        ("check",),
-        ("install",),
-        ("images", *images),
-        ("up", name),
-        ("load", name, *images),
-    ):
-        _cluster_tool(*words)
+    _cluster_tool(("check",))
+    # Compiling Kubernetes and building images use different things for much of the time.
+    _cluster_tool(("install",), ("images", *images))
+    _cluster_tool(("up", name))
+    _cluster_tool(("load", name, *images))
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     kubectl = state / "afresh" / "clusters" / name / "kubectl"
     return Target(
@@ -98,7 +81,7 @@ def current() -> Target:
     context = target.kubectl("config", "current-context").strip()
     if images is None:
         _bring_images(context, tag)
-    say(f"using the cluster of the context {context}")
+    progress.say(f"using the cluster of the context {context}")
     return target
 
 
@@ -118,9 +101,9 @@ def _bring_images(context: str, tag: str) -> None:
     for image in IMAGES:
         name = f"{OWN_IMAGES}/{image}:{tag}"
         dockerfile = REPOSITORY / "deploy" / "images" / image / "Dockerfile"
-        with step(f"building {name}"):
+        with progress.step(f"building {name}"):
             _call("docker", "build", "-q", "-t", name, "-f", str(dockerfile), str(REPOSITORY))
-        with step(f"loading {name}"):
+        with progress.step(f"loading {name}"):
             _call(*loaders[kind], name)
 
 
@@ -131,7 +114,10 @@ def _call(*command: str) -> None:
         raise DemoError(f"{' '.join(command[:3])} failed: {said[-1] if said else 'no output'}")
 
 
-def _cluster_tool(*words: str) -> None:
-    """Run one command of the cluster tool; it prints its own progress and its own errors."""
-    if subprocess.run([*CLUSTER_TOOL, *words], check=False).returncode:
+def _cluster_tool(*calls: tuple[str, ...]) -> None:
+    """Run commands of the cluster tool side by side; they print their progress and errors."""
+    began = progress.environment()
+    running = [subprocess.Popen([*CLUSTER_TOOL, *words], env=began) for words in calls]
+    codes = [process.wait() for process in running]
+    if any(codes):
         raise SystemExit(1)

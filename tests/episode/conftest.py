@@ -1,5 +1,6 @@
 """A git server for all tests of the runner, and for each test a repository and a pod."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -37,6 +38,8 @@ def remote(git_root: Path, git_port: int) -> Remote:
 
 @pytest.fixture
 def pod(tmp_path: Path) -> Pod:
+    if shutil.which("unshare") is None:
+        pytest.skip("needs the namespaces of Linux")
     made = Pod(tmp_path / "pod")
     made.give_credentials(USERNAME, PASSWORD)
     return made

@@ -25,6 +25,11 @@ from afresh.contract.words import AdapterName, Marker
 
 CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
 LIMIT_SECONDS = 60
+# Runs a command as the first process of a PID namespace, which dies with it.
+NAMESPACE = (
+    *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),
+    *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
+)
 
 
 def wait_until(found: Callable[[], bool]) -> None:
@@ -176,7 +181,7 @@ class Pod:
         control = self.root / "afresh/control" / name
         control.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
-            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *self.shell, "-c", SHIM],
+            [*NAMESPACE, *self.shell, "-c", SHIM],
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(self.root / "home" / name),

@@ -19,7 +19,7 @@ from afresh.episode.control import (
     Ending,
     Patience,
 )
-from tests.episode.pod import wait_until
+from tests.episode.pod import NAMESPACE, wait_until
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
 QUICK = Patience(after_term=0.3, after_kill=1.0)
@@ -56,7 +56,7 @@ def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> 
         pytest.skip(f"{shell[0]} is not installed")
     directory.mkdir(exist_ok=True)
     process = subprocess.Popen(
-        ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *shell, "-c", SHIM],
+        [*NAMESPACE, *shell, "-c", SHIM],
         env={
             "PATH": os.environ["PATH"],
             "AFRESH_CONTROL": str(directory),

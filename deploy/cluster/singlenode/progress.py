@@ -3,16 +3,24 @@
 Knows nothing about the steps.
 """
 
+import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_STARTED = time.monotonic()
+# A program that calls several commands in a row passes its own beginning on.
+BEGAN_VARIABLE = "AFRESH_BEGAN"
+_STARTED = float(os.environ.get(BEGAN_VARIABLE) or time.monotonic())
+
+
+def environment() -> dict[str, str]:
+    """The environment for a command whose lines shall count from the same beginning."""
+    return {**os.environ, BEGAN_VARIABLE: str(_STARTED)}
 
 
 def elapsed() -> float:
-    """Seconds since the command began."""
+    """Seconds since the command, or the program that called it, began."""
     return time.monotonic() - _STARTED
 
 
