@@ -13,7 +13,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
 
-from singlenode import progress as progress  # noqa: E402  # found where the line above says
+from singlenode import progress as progress  # noqa: E402, PLC0414  # found where the line above says
 
 CLUSTER_TOOL = (sys.executable, str(REPOSITORY / "deploy" / "cluster"))
 OWN_IMAGES = "localhost/afresh"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from afresh.contract.order import PlanLine, Task, Verify
@@ -126,11 +126,13 @@ PARTS = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(PARTS)
 def test_brief_of_any_package_has_none_of_the_forbidden_words(parts: BriefParts):
     assert not FORBIDDEN.search(write_brief(parts))
 
 
+@settings(max_examples=40)
 @given(PARTS, st.integers(0, 9), st.sampled_from(list(Marker)))
 def test_brief_does_not_depend_on_revision_or_what_a_failure_would_mean(
     parts: BriefParts, revision: int, marker: Marker
@@ -140,6 +142,7 @@ def test_brief_does_not_depend_on_revision_or_what_a_failure_would_mean(
     assert write_brief(replace(parts, task=other)) == write_brief(parts)
 
 
+@settings(max_examples=40)
 @given(PARTS)
 def test_facts_are_bounded_and_cut_at_the_end_of_a_line(parts: BriefParts):
     block = facts_block(parts)

@@ -3,8 +3,8 @@
 import pytest
 
 from afresh.contract.words import Outcome
-from tests.episode.pod import Pod, make_order, make_task
-from tests.episode.servers import PASSWORD, USERNAME, Remote, git
+from tests.episode.pod import Pod, make_order
+from tests.episode.servers import Remote, git
 
 BRANCH = "afresh/demo"
 WORK = "echo hello > hello.txt"
@@ -59,6 +59,14 @@ def test_worktree_with_its_own_ideas_of_git_is_committed_without_running_them(
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
     assert remote.file(BRANCH, "hello.txt") == "hello"
     assert not is_trapped(pod)
+
+
+def test_trap_is_sprung_by_whoever_runs_git_there(pod: Pod, remote: Remote):
+    path = trap(pod)
+
+    pod.run(make_order(remote.url, f"git config core.fsmonitor {path}; git status; exit 1"))
+
+    assert is_trapped(pod)
 
 
 @pytest.mark.parametrize("place", ["nested", "a/b/nested"])
@@ -126,32 +134,6 @@ def test_repositories_in_ignored_folders_and_tool_droppings_are_left_out(pod: Po
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("agent", "want_message"),
-    [
-        pytest.param("mkfifo pipe", "neither a file nor a link at pipe.", id="a FIFO"),
-        pytest.param(
-            "rm README.md; mkfifo README.md",
-            "neither a file nor a link at README.md.",
-            id="a FIFO in the place of a file",
-        ),
-        pytest.param(
-            "mkdir d; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"d/s\")'",
-            "neither a file nor a link at d/s.",
-            id="a socket",
-        ),
-        pytest.param("mkdir .GIT; echo x > .GIT/config", "cannot store safely", id="a .GIT folder"),
-    ],
-)
-def test_what_git_cannot_store_is_out_of_scope(
-    pod: Pod, remote: Remote, agent: str, want_message: str
-):
-    pod.run(make_order(remote.url, f"{WORK}; {agent}"))
-
-    assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
-    assert want_message in pod.result.message
-
-
 def test_links_are_committed_as_links_and_never_followed(pod: Pod, remote: Remote):
     pod.put("/afresh/secret.txt", "a secret of the runner\n")
     pod.put("/afresh/outside/discovery.md", "from outside\n")
@@ -167,29 +149,6 @@ def test_links_are_committed_as_links_and_never_followed(pod: Pod, remote: Remot
     assert remote.file(BRANCH, "folder") == "/etc"
     assert ".afresh/DISCOVERY.md" not in remote.files(BRANCH)
     assert "- [x] T001" in remote.file(BRANCH, ".afresh/PLAN.md")
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        pytest.param("rm -rf .afresh", id="removed"),
-        pytest.param("rm -rf .afresh; ln -s /etc .afresh", id="a link"),
-        pytest.param("rm -rf .afresh; echo x > .afresh", id="a file"),
-        pytest.param("echo '- [x] T002 Farewell' > .afresh/PLAN.md", id="a plan of its own"),
-        pytest.param("echo x > .afresh/extra.md; chmod 000 .afresh/PLAN.md", id="other files"),
-        pytest.param("rm -rf .afresh/outbox; mkfifo .afresh/outbox", id="an odd outbox"),
-        pytest.param("mkfifo .afresh/outbox/blocked.md", id="an odd note"),
-        pytest.param("ln -s /etc/passwd .afresh/outbox/blocked.md", id="a note that is a link"),
-    ],
-)
-def test_what_the_agent_does_to_the_runners_folder_is_discarded(
-    pod: Pod, remote: Remote, attack: str
-):
-    pod.run(make_order(remote.url, f"{WORK}; {attack}"))
-
-    assert pod.result.outcome is Outcome.SUCCESS, pod.log
-    assert remote.files(BRANCH) == [".afresh/PLAN.md", "AGENTS.md", "README.md", "hello.txt"]
-    assert "- [ ] T002 Farewell" in remote.file(BRANCH, ".afresh/PLAN.md")
 
 
 def test_plan_of_the_branch_that_is_a_link_or_a_folder_is_replaced(pod: Pod, remote: Remote):
@@ -208,27 +167,3 @@ def test_line_end_and_encoding_attributes_change_no_byte(pod: Pod, remote: Remot
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
     assert git(remote.directory, "cat-file", "-s", f"{BRANCH}:hello.txt") == "9"
-
-
-def test_names_that_are_no_text_are_committed_and_named_in_a_readable_way(pod: Pod, remote: Remote):
-    odd = r"""printf 'x' > "$(printf 'a\377b')"; printf 'y' > "$(printf 'c\nd')" """
-
-    pod.run(make_order(remote.url, odd))
-    assert pod.result.outcome is Outcome.SUCCESS, pod.log
-    assert len(remote.files(BRANCH)) == 5
-
-    task = make_task(files=("README.md",), revision=1)
-    second = Pod(pod.root.with_name("second"))
-    second.give_credentials(USERNAME, PASSWORD)
-    second.run(make_order(remote.url, f"rm a*; rm c*; {odd.replace('x', 'z')}", tasks=(task,)))
-    assert second.result.outcome is Outcome.OUT_OF_SCOPE, second.log
-    assert second.result.message.endswith("files: a b.")
-
-
-def test_files_that_cannot_be_stored_end_as_the_agents_error(pod: Pod, remote: Remote):
-    deep = "i=0; while [ $i -lt 60 ]; do n=$(printf '%0100d' $i); mkdir $n; cd $n; i=$((i+1)); done"
-
-    pod.run(make_order(remote.url, f"{WORK}; {deep}; echo x > f"))
-
-    assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
-    assert remote.head(BRANCH) is None

@@ -83,7 +83,7 @@ def test_flood_of_output_is_read_to_its_end_in_bounded_memory_and_a_bounded_log(
         pod.put("/home/agent/go-on", "")
 
     agent = (
-        f"yes 'a line of some length, to be printed again and again' | head -c 60000000; {WORK};"
+        f"yes 'a line of some length, to be printed again and again' | head -c 20000000; {WORK};"
         " touch $HOME/flooded; while [ ! -e $HOME/go-on ]; do sleep 0.02; done"
     )
     pod.run(make_order(remote.url, agent), look)

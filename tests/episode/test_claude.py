@@ -130,14 +130,6 @@ def test_agent_that_never_comes_to_an_end_reaches_its_turn_limit(
     assert report.usage.turns == 3
 
 
-def test_model_that_hangs_ends_the_agent_at_its_limit(
-    claude_pod: Pod, remote: Remote, model_port: int
-):
-    claude_pod.run(order_for(remote, model_port, "demo-model: hang", timeout_seconds=3))
-
-    assert claude_pod.result.outcome is Outcome.TIMEOUT, claude_pod.log
-
-
 def test_missing_key_is_named_and_no_agent_is_started(
     claude_pod: Pod, remote: Remote, model_port: int
 ):

@@ -22,7 +22,7 @@ from afresh.episode.control import (
 from tests.episode.pod import NAMESPACE, wait_until
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
-QUICK = Patience(after_term=0.3, after_kill=1.0)
+QUICK = Patience(after_term=0.2, after_kill=0.5)
 
 
 @dataclass
@@ -145,7 +145,7 @@ def test_words_that_are_stolen_make_the_runner_give_up_in_time(container: Contai
         " do cat $f > /dev/null & done;; esac; done; sleep 600"
     )
 
-    assert container.run(thief, limit=0.3).timed_out
+    assert container.run(thief, limit=0.2).timed_out
 
 
 def test_container_that_is_killed_is_noticed_at_once(container: Container):

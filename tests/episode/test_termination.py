@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -156,6 +157,7 @@ def test_report_of_a_runner_that_stops_at_any_moment_is_whole_json(pod: Pod, rem
             if pod.written:
                 stages.add(json.loads(pod.written)["stage"])
             process.send_signal(signal.SIGCONT)
+            time.sleep(0.005)  # let it come a little further
 
     pod.run(make_order(remote.url, f"{WORK}; echo {'x' * 1500}"), watch)
 

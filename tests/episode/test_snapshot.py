@@ -1,0 +1,117 @@
+"""What of an agent's worktree becomes part of a commit, and what never does."""
+
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.words import Outcome
+from afresh.episode import snapshot
+from afresh.episode.ending import Ended
+from afresh.episode.outbox import TEXT_LIMIT, Outbox
+from afresh.episode.scope import Change
+from tests.episode.desk import Desk
+from tests.episode.pod import make_task
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk.prepare(tmp_path)
+
+
+def test_worktree_that_nobody_touched_has_no_changes(desk: Desk):
+    assert desk.take().changes == ()
+
+
+def test_changes_are_what_was_added_changed_deleted_and_made_executable(desk: Desk):
+    desk.work("echo x > a; mkdir -p d/e; echo y > d/e/f; chmod +x d/e/f; rm README.md; ln -s a l")
+
+    assert desk.take().changes == (
+        Change(path="README.md", status="D", mode="000000"),
+        Change(path="a", status="A", mode="100644"),
+        Change(path="d/e/f", status="A", mode="100755"),
+        Change(path="l", status="A", mode="120000"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "want_message"),
+    [
+        pytest.param("mkfifo pipe", "neither a file nor a link at pipe.", id="a FIFO"),
+        pytest.param(
+            "rm README.md; mkfifo README.md",
+            "neither a file nor a link at README.md.",
+            id="a FIFO in the place of a file",
+        ),
+        pytest.param(
+            "mkdir d; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"d/s\")'",
+            "neither a file nor a link at d/s.",
+            id="a socket",
+        ),
+        pytest.param("mkdir .GIT; echo x > .GIT/config", "cannot store safely", id="a .GIT folder"),
+    ],
+)
+def test_what_git_cannot_store_is_out_of_scope(desk: Desk, agent: str, want_message: str):
+    desk.work(agent)
+
+    with pytest.raises(Ended, match=want_message) as ended:
+        desk.take()
+    assert ended.value.outcome is Outcome.OUT_OF_SCOPE
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("rm -rf .afresh", id="removed"),
+        pytest.param("rm -rf .afresh; ln -s /etc .afresh", id="a link"),
+        pytest.param("rm -rf .afresh; echo x > .afresh", id="a file"),
+        pytest.param("echo '- [x] T002 Farewell' > .afresh/PLAN.md", id="a plan of its own"),
+        pytest.param("echo x > .afresh/extra.md; chmod 000 .afresh/PLAN.md", id="other files"),
+        pytest.param("rm -rf .afresh/outbox; mkfifo .afresh/outbox", id="an odd outbox"),
+        pytest.param("mkfifo .afresh/outbox/blocked.md", id="an odd note"),
+        pytest.param("ln -s /etc/passwd .afresh/outbox/blocked.md", id="a note that is a link"),
+    ],
+)
+def test_what_the_agent_does_to_the_runners_folder_is_discarded(desk: Desk, attack: str):
+    desk.work(f"echo hello > hello.txt; {attack}")
+
+    files = desk.files(desk.commit())
+
+    assert list(files) == [".afresh/PLAN.md", "README.md", "hello.txt"]
+    assert files[".afresh/PLAN.md"].splitlines()[-2:] == [
+        "- [x] T001 Greeting",
+        "- [ ] T002 Farewell",
+    ]
+    assert desk.take().outbox == Outbox()
+
+
+def test_notes_are_bounded_and_hold_no_control_characters(desk: Desk):
+    desk.work(
+        r"cd .afresh/outbox; printf 'a\033[31mb\000c\377d\n' > summary.md;"
+        " head -c 100000 /dev/zero | tr '\0' x > ideas.md; mkdir blocked.md"
+    )
+
+    outbox = desk.take().outbox
+
+    assert outbox.summary == "a[31mbc\ufffdd"
+    assert outbox.ideas == "x" * TEXT_LIMIT
+    assert outbox.blocked is None
+
+
+def test_names_that_are_no_text_are_committed_and_named_in_a_readable_way(desk: Desk):
+    desk.work(r"""printf x > "$(printf 'a\377b')"; printf y > "$(printf 'c\nd')" """)
+
+    taken = desk.take()
+
+    assert len(taken.changes) == 2
+    with pytest.raises(Ended, match="files: a b, c d.") as ended:
+        snapshot.check_scope(make_task(files=("README.md",)), taken)
+    assert ended.value.message.isprintable()
+
+
+def test_locked_folder_is_the_agents_error(desk: Desk):
+    deep = "i=0; while [ $i -lt 60 ]; do n=$(printf '%0100d' $i); mkdir $n; cd $n; i=$((i+1)); done"
+    desk.work(f"{deep}; echo x > f")
+
+    with pytest.raises(Ended, match="cannot be read and stored") as ended:
+        desk.take()
+    assert ended.value.outcome is Outcome.AGENT_ERROR
