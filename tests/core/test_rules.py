@@ -69,6 +69,21 @@ CASES = [
         "Running", Reason.EPISODE_RUNNING, ["T001"], id="an image that the class allows",
     ),
     pytest.param(
+        make_seen(make_package(resources={"limits": {"memory": "8Gi"}})),
+        "Stalled", Reason.ABOVE_CEILING, [], id="more memory than the class itself has",
+    ),
+    pytest.param(
+        make_seen(
+            make_package(resources={"limits": {"memory": "8Gi"}}),
+            agent_class=make_class(ceilings={"limits": {"memory": "16Gi"}}),
+        ),
+        "Running", Reason.EPISODE_RUNNING, ["T001"], id="more memory, below the ceiling",
+    ),
+    pytest.param(
+        make_seen(make_package(pidsLimit=513)),
+        "Stalled", Reason.ABOVE_CEILING, [], id="more processes than the class allows",
+    ),
+    pytest.param(
         make_seen(records=[running()], episodes=(make_episode(),)),
         "Running", Reason.EPISODE_RUNNING, [], id="an episode runs",
     ),
@@ -173,6 +188,7 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "branch_in_use",
         "class_not_found",
         "image_not_allowed",
+        "above_ceiling",
         "episode_running",
         "stalled",
         "suspended",

@@ -87,7 +87,7 @@ def test_what_the_agent_does_to_the_runners_folder_is_discarded(desk: Desk, atta
 def test_notes_are_bounded_and_hold_no_control_characters(desk: Desk):
     desk.work(
         r"cd .afresh/outbox; printf 'a\033[31mb\000c\377d\n' > summary.md;"
-        " head -c 100000 /dev/zero | tr '\0' x > ideas.md; mkdir blocked.md"
+        r" head -c 100000 /dev/zero | tr '\0' x > ideas.md; mkdir blocked.md"
     )
 
     outbox = desk.take().outbox
@@ -103,12 +103,12 @@ def test_names_that_are_no_text_are_committed_and_named_in_a_readable_way(desk: 
     taken = desk.take()
 
     assert len(taken.changes) == 2
-    with pytest.raises(Ended, match="files: a b, c d.") as ended:
+    with pytest.raises(Ended, match=r"files: a b, c d\.$") as ended:
         snapshot.check_scope(make_task(files=("README.md",)), taken)
     assert ended.value.message.isprintable()
 
 
-def test_locked_folder_is_the_agents_error(desk: Desk):
+def test_path_that_is_too_long_to_be_read_is_the_agents_error(desk: Desk):
     deep = "i=0; while [ $i -lt 60 ]; do n=$(printf '%0100d' $i); mkdir $n; cd $n; i=$((i+1)); done"
     desk.work(f"{deep}; echo x > f")
 

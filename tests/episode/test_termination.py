@@ -159,7 +159,7 @@ def test_report_of_a_runner_that_stops_at_any_moment_is_whole_json(pod: Pod, rem
             process.send_signal(signal.SIGCONT)
             time.sleep(0.005)  # let it come a little further
 
-    pod.run(make_order(remote.url, f"{WORK}; echo {'x' * 1500}"), watch)
+    pod.run(make_order(remote.url, f"{WORK}; sleep 0.3; echo {'x' * 1500}"), watch)
 
     assert {"prepare", "agent", "done"} <= stages
 

@@ -11,6 +11,7 @@ class Reason(StrEnum):
     AGENT_CLASS_NOT_FOUND = "AgentClassNotFound"
     BRANCH_IN_USE = "BranchInUse"
     IMAGE_NOT_ALLOWED = "ImageNotAllowed"
+    ABOVE_CEILING = "AboveCeiling"
     ORDER_TOO_LARGE = "OrderTooLarge"
     START_REFUSED = "StartRefused"
     BEING_DELETED = "BeingDeleted"

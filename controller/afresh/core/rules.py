@@ -15,6 +15,7 @@ from afresh.contract.words import Outcome
 from afresh.core import graph
 from afresh.core.actions import Answer, DeleteJob
 from afresh.core.answers import go_on, is_due, running_sentence, stall, start_of, until
+from afresh.core.ceilings import excesses
 from afresh.core.observed import Observed
 from afresh.core.reasons import Reason
 from afresh.core.settle import STALLING, Standing, started
@@ -94,6 +95,21 @@ def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
         f"The image {image} is not allowed by the AgentClass "
         f"{seen.package.spec.agent_class_name}; use its image or have it added to "
         "spec.allowedImages there.",
+    )
+
+
+def above_ceiling(seen: Observed, standing: Standing) -> Answer | None:
+    """The package asks for more than its class allows."""
+    if seen.agent_class is None:
+        return None
+    first = next(excesses(seen.package.spec, seen.agent_class.spec), None)
+    if first is None:
+        return None
+    field, asked, allowed = first
+    return stall(
+        Reason.ABOVE_CEILING,
+        f"{field} is {asked}, and the AgentClass {seen.package.spec.agent_class_name} allows "
+        f"{allowed}; lower it or have spec.ceilings raised there.",
     )
 
 
@@ -269,6 +285,7 @@ RULES: tuple[Rule, ...] = (
     branch_in_use,
     class_not_found,
     image_not_allowed,
+    above_ceiling,
     episode_running,
     stalled,
     suspended,

@@ -48,8 +48,12 @@ def _read(name: str, folder: int) -> str | None:
         descriptor = os.open(name, _FILE, dir_fd=folder)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        text = file.read(TEXT_LIMIT).decode(errors="replace")
+        text = os.read(descriptor, TEXT_LIMIT).decode(errors="replace")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     return "".join(ch for ch in text if ch.isprintable() or ch in "\n\t").strip()

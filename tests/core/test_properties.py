@@ -1,0 +1,206 @@
+"""What must hold of every decision, over generated packages and states."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.work_package import WorkPackageStatus
+from afresh.contract.words import Outcome
+from afresh.core.actions import DeleteJob, StartEpisode
+from afresh.core.observed import Episode, Observed
+from afresh.core.planner import decide
+from afresh.core.settle import IN_EPISODE
+from afresh.core.status import package_status, subtask_statuses
+from tests.make import (
+    NOW,
+    make_class,
+    make_container,
+    make_entry,
+    make_episode,
+    make_package,
+    make_pod,
+    make_record,
+    make_report,
+    make_seen,
+    seconds,
+)
+
+IDS = ["A", "B", "C", "D"]
+REASONS = ["Waiting", "VerifyFailed", "Infrastructure", "Auth", "SkippedByUser", "Blocked"]
+
+
+@st.composite
+def packages(draw: st.DrawFn) -> Any:
+    ids = IDS[: draw(st.integers(1, 4))]
+    entries = []
+    for index, name in enumerate(ids):
+        others = st.lists(st.sampled_from(ids[:index]), unique=True) if index else st.just([])
+        entries.append(
+            make_entry(
+                name,
+                dependsOn=draw(others),
+                revision=draw(st.integers(0, 2)),
+                skip=draw(st.booleans()) and draw(st.booleans()),
+            )
+        )
+    return make_package(
+        entries,
+        parallelism=draw(st.integers(1, 3)),
+        suspend=draw(st.booleans()) and draw(st.booleans()),
+        maxEpisodes=draw(st.integers(4, 6)),
+        status={"usage": {"episodes": draw(st.integers(0, 6))}},
+    )
+
+
+@st.composite
+def records(draw: st.DrawFn, name: str) -> Any:
+    return make_record(
+        name,
+        phase=draw(st.sampled_from(SubtaskPhase)),
+        attempts=draw(st.integers(0, 3)),
+        observed_revision=draw(st.integers(0, 2)),
+        consecutive_failures=draw(st.integers(0, 2)),
+        transient_retries=draw(st.integers(0, 12)),
+        reason=draw(st.sampled_from(REASONS)),
+        message="Because.",
+        not_before=draw(st.none() | st.integers(-60, 60).map(lambda s: NOW + seconds(s))),
+    )
+
+
+@st.composite
+def episodes(draw: st.DrawFn, name: str) -> Episode:
+    outcome = draw(st.sampled_from(Outcome))
+    report = draw(st.none() | st.just(make_report(outcome, subtask=name)))
+    states = st.sampled_from(["Running", "Terminated", "Waiting"])
+    pod = make_pod(
+        *(make_container(container, draw(states)) for container in ("runner", "agent")),
+        disruption=draw(st.none() | st.just("EvictionByEvictionAPI")),
+    )
+    return make_episode(
+        name,
+        attempt=draw(st.integers(1, 4)),
+        report=report,
+        pod=draw(st.none() | st.just(pod)),
+        suspended=draw(st.booleans()),
+        failure=draw(st.none() | st.just("BackoffLimitExceeded")),
+    )
+
+
+@st.composite
+def states(draw: st.DrawFn) -> Observed:
+    package = draw(packages())
+    names = [entry.id for entry in package.spec.subtasks]
+    known = [draw(records(name)) for name in names if draw(st.booleans())]
+    found = {
+        (episode.subtask, episode.attempt): episode
+        for name in names
+        for episode in draw(st.lists(episodes(name), max_size=2))
+    }
+    return make_seen(
+        package,
+        known,
+        episodes=tuple(found.values()),
+        agent_class=draw(st.sampled_from([make_class(), None])),
+    )
+
+
+def starts(seen: Observed) -> list[StartEpisode]:
+    return [item for item in decide(seen).actions if isinstance(item, StartEpisode)]
+
+
+@given(states())
+def test_every_state_gets_an_answer_and_a_status_that_the_api_takes(seen: Observed) -> None:
+    decision = decide(seen)
+
+    status = package_status(seen, decision)
+    assert decision.message
+    assert WorkPackageStatus.model_validate(status.to_manifest()) == status
+    assert [item.type for item in status.conditions] == ["Ready", "Progressing", "Stalled"]
+    for child in subtask_statuses(seen, decision).values():
+        assert type(child).model_validate(child.to_manifest()) == child
+
+
+@given(states(), st.randoms(use_true_random=False))
+def test_the_order_of_what_is_observed_changes_nothing(seen: Observed, dice: random.Random) -> None:
+    shuffled = replace(
+        seen,
+        episodes=tuple(dice.sample(seen.episodes, len(seen.episodes))),
+        subtasks=tuple(dice.sample(seen.subtasks, len(seen.subtasks))),
+    )
+
+    first, second = decide(seen), decide(shuffled)
+    assert (first.phase, first.reason, first.records) == (
+        second.phase,
+        second.reason,
+        second.records,
+    )
+    assert starts(seen) == starts(shuffled)
+
+
+@given(states())
+def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed) -> None:
+    before = {e.subtask for e in seen.episodes}
+    begun = starts(seen)
+
+    running = [item for item in decide(seen).records if item.phase in IN_EPISODE]
+    assert len({item.subtask for item in begun}) == len(begun)
+    if begun:
+        assert len(running) <= max(seen.package.spec.parallelism, len(before))
+        assert len(begun) <= seen.package.spec.parallelism
+
+
+@given(states())
+def test_an_attempts_number_is_never_used_twice(seen: Observed) -> None:
+    used = {(episode.subtask, episode.attempt) for episode in seen.episodes}
+    recorded = {record.id: record.attempts for record in seen.package.status.subtasks}
+
+    for start in starts(seen):
+        assert (start.subtask, start.attempt) not in used
+        assert start.attempt > recorded.get(start.subtask, 0)
+
+
+@given(states())
+def test_done_stays_done_unless_its_revision_is_raised(seen: Observed) -> None:
+    wanted = {entry.id: entry.revision for entry in seen.package.spec.subtasks}
+    adopted = {episode.subtask for episode in seen.episodes}
+    after = {record.id: record for record in decide(seen).records}
+
+    for record in seen.package.status.subtasks:
+        raised = wanted[record.id] > record.observed_revision
+        if record.phase is SubtaskPhase.DONE and not raised and record.id not in adopted:
+            assert after[record.id].phase is SubtaskPhase.DONE
+
+
+@given(states())
+def test_a_package_that_is_suspended_or_at_its_end_starts_nothing(seen: Observed) -> None:
+    decision = decide(seen)
+
+    at_rest = (PackagePhase.SUSPENDED, PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW)
+    if decision.phase in (*at_rest, PackagePhase.FAILED) or seen.package.spec.suspend:
+        assert not starts(seen)
+
+
+@given(states())
+def test_failures_in_a_row_never_pass_their_limit(seen: Observed) -> None:
+    limit = seen.package.spec.max_consecutive_failures
+    settled = len(seen.episodes)
+
+    for record in decide(seen).records:
+        assert record.consecutive_failures <= limit + settled
+        if record.consecutive_failures >= limit:
+            assert record.phase is not SubtaskPhase.PENDING
+
+
+@given(states())
+@settings(max_examples=50)
+def test_nothing_whose_end_was_not_recorded_is_deleted(seen: Observed) -> None:
+    decision = decide(seen)
+    recorded_now = {item.episode.name for item in decision.settlements}
+
+    for action in decision.actions:
+        if isinstance(action, DeleteJob):
+            assert action.name not in recorded_now
