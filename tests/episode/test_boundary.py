@@ -99,3 +99,18 @@ def test_plan_in_the_worktree_shows_this_subtask_as_running_and_others_as_they_s
     plan = remote.file(BRANCH, "plan.md").splitlines()
     assert plan[0] == "# Greet people."
     assert plan[-2:] == ["- [~] T001 Greeting", "- [ ] T002 Farewell"]
+
+
+def test_secret_that_an_agent_comes_by_is_in_no_log_report_or_commit_message(
+    pod: Pod, remote: Remote
+):
+    notes = "summary discovery ideas unchanged"
+    script = f"echo {PASSWORD}; for n in {notes}; do echo {PASSWORD} > .afresh/outbox/$n.md; done"
+
+    pod.run(make_order(remote.url, script))
+
+    assert pod.result.outcome is Outcome.NO_CHANGES, pod.log
+    texts = (pod.log, pod.written, remote.message(BRANCH), remote.file(BRANCH, ".afresh/IDEAS.md"))
+    for text in texts:
+        assert PASSWORD not in text
+        assert "[redacted]" in text

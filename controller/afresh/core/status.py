@@ -21,6 +21,7 @@ from afresh.core.actions import Decision, Settlement
 from afresh.core.graph import satisfied
 from afresh.core.names import job_name, subtask_name
 from afresh.core.observed import Observed
+from afresh.core.reasons import Reason
 from afresh.core.settle import IN_EPISODE
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
@@ -69,6 +70,28 @@ def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObj
         if status != child.status:
             changed[child.metadata.name] = status
     return changed
+
+
+def unreadable_status(generation: int, message: str, now: datetime) -> dict[str, object]:
+    """Return what the status of a package that cannot be read says, as YAML names it."""
+    conditions = tuple(
+        Condition(
+            type=kind,
+            status=holds,
+            reason=Reason.INVALID_SPEC,
+            message=message,
+            observed_generation=generation,
+            last_transition_time=_seconds(now),
+        )
+        for kind, holds in (("Ready", "False"), ("Progressing", "False"), ("Stalled", "True"))
+    )
+    said = WorkPackageStatus(
+        observed_generation=generation,
+        phase=PackagePhase.STALLED,
+        reason=Reason.INVALID_SPEC,
+        conditions=conditions,
+    ).to_manifest()
+    return {key: said[key] for key in ("observedGeneration", "phase", "reason", "conditions")}
 
 
 def dollars(amount: Decimal | None) -> str:

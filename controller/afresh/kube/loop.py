@@ -11,13 +11,14 @@ from afresh.core.actions import Action, CreateSubtask, Decision, Note
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
-from afresh.core.status import package_status, subtask_statuses
+from afresh.core.reasons import Reason
+from afresh.core.status import package_status, subtask_statuses, unreadable_status
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
 from afresh.kube.errors import KubeError, RefusedError
 from afresh.kube.events import write_event
-from afresh.kube.observe import Observer
+from afresh.kube.observe import Observer, UnreadableError
 from afresh.kube.queue import Key
 from afresh.logs import get_logger
 
@@ -40,7 +41,11 @@ class Loop:
 
         Raises KubeError when something could not be done; what was learnt is written all the same.
         """
-        seen = await self.observer.observe(key, now=now)
+        try:
+            seen = await self.observer.observe(key, now=now)
+        except UnreadableError as error:
+            await self._say_unreadable(key, str(error), now)
+            return None
         if seen is None:
             return None
         decision = decide(seen)
@@ -84,6 +89,18 @@ class Loop:
         for settlement in decision.settlements:
             self.hints.pop(settlement.episode.uid, None)
             metrics.OUTCOMES.labels(outcome=str(settlement.ended.outcome)).inc()
+
+    async def _say_unreadable(self, key: Key, message: str, now: datetime) -> None:
+        """Stall a package that cannot be read, as the core would if it could see it."""
+        raw = self.cache.get(WORK_PACKAGES, *key)
+        old = raw.get("status", {}) if raw else {}
+        said = {item.get("message") for item in old.get("conditions", [])}
+        if raw is None or (old.get("reason") == Reason.INVALID_SPEC and said == {message}):
+            return
+        status = {**old, **unreadable_status(raw["metadata"]["generation"], message, now)}
+        self.cache.put(
+            WORK_PACKAGES, await self.kube.replace_part(WORK_PACKAGES, raw, "status", status)
+        )
 
     def _tell(self, seen: Observed, decision: Decision) -> None:
         """Write Events beside the loop: nobody waits for them, and losing one loses nothing."""

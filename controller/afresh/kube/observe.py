@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from afresh.api.agent_class import AgentClass
+from afresh.api.meta import KubernetesObject
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
@@ -34,8 +36,11 @@ QUIET_START = timedelta(seconds=4)
 ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.FAILED, PackagePhase.NEEDS_REVIEW})
 
 
+K = TypeVar("K", bound=KubernetesObject)
+
+
 class UnreadableError(Exception):
-    """The stored package is not of a form that this version can read; the message says what."""
+    """A stored object is not of a form that this version can read; the message says what."""
 
 
 @dataclass
@@ -55,14 +60,14 @@ class Observer:
         raw = self.cache.get(WORK_PACKAGES, *key)
         if raw is None:
             return None
-        package = parse_package(raw)
+        package = parse(WorkPackage, raw)
         return Observed(
             now=now,
             package=package,
             agent_class=self._agent_class(package.spec.agent_class_name),
             rival=self._rival(package),
             subtasks=tuple(
-                SubtaskObject.model_validate(item)
+                parse(SubtaskObject, item)
                 for item in self.cache.children(SUBTASKS, key)
                 if _owned(item, package)
             ),
@@ -72,7 +77,7 @@ class Observer:
 
     def _agent_class(self, name: str) -> AgentClass | None:
         raw = self.cache.get(AGENT_CLASSES, "", name)
-        return AgentClass.model_validate(raw) if raw else None
+        return parse(AgentClass, raw) if raw else None
 
     def _rival(self, package: WorkPackage) -> str | None:
         """The older package at work on the same branch, if there is one (S1-11)."""
@@ -81,7 +86,10 @@ class Observer:
         for raw in self.cache.all(WORK_PACKAGES):
             if raw["metadata"]["uid"] == package.metadata.uid or not _same_url(raw, package):
                 continue
-            other = parse_package(raw)
+            try:
+                other = parse(WorkPackage, raw)
+            except UnreadableError:
+                continue  # it cannot be at work
             if _branch_key(other) == mine and other.status.phase not in ENDED:
                 rivals.append(other)
         oldest = min(rivals, key=_age, default=None)
@@ -132,14 +140,17 @@ class Observer:
         return f"The pod does not start: {newest['message']}" if newest else None
 
 
-def parse_package(raw: Manifest) -> WorkPackage:
-    """Return the package. Raises UnreadableError."""
+def parse(kind: type[K], raw: Manifest) -> K:
+    """Return the object as a `kind`. Raises UnreadableError."""
     try:
-        return WorkPackage.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UnreadableError(f"{where}: {first['msg']}") from error
+        name = raw["metadata"]["name"]
+        raise UnreadableError(
+            f"The {kind.__name__} {name} cannot be read: {where}: {first['msg']}; correct it."
+        ) from error
 
 
 def _owned(item: Manifest, package: WorkPackage) -> bool:

@@ -20,7 +20,7 @@ from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
 from afresh.kube.handlers import Waker
 from afresh.kube.loop import Loop
-from afresh.kube.observe import Observer, UnreadableError
+from afresh.kube.observe import Observer
 from afresh.kube.queue import KeyQueue
 from afresh.kube.report_server import ReportServer
 from afresh.logs import get_logger
@@ -76,7 +76,7 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
         except ConflictError:
             queue.retry(key)  # something changed meanwhile: look again
             result = "requeue"
-        except (KubeError, UnreadableError) as error:
+        except KubeError as error:
             log.warning("not_reconciled", package=str(key), error=str(error))
             queue.retry(key)
             result = "error"
