@@ -34,7 +34,7 @@ def make_gateway(
     upstream = Upstream(
         api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
-    return Gateway(upstream, Meter(max_turns, prices), Log(Redactor()))
+    return Gateway(upstream, Meter(max_turns, prices), Log(Redactor()), 0)
 
 
 @dataclass
@@ -70,8 +70,7 @@ async def talking(
     """Start all three; requests pass. The gateway is closed at the end."""
     async with providing(answer) as provider:
         gateway = make_gateway(provider.url + path, max_turns=max_turns, model=model, prices=prices)
-        gateway.start(0)
-        gateway.admit()
+        gateway.open()
         async with aiohttp.ClientSession(gateway.url, auto_decompress=False) as client:
             talk = Talk(provider, gateway, client)
             try:

@@ -162,18 +162,26 @@ async def test_refusal_reaches_the_agent_with_its_status_headers_and_body():
         assert (await answer.json())["error"]["message"] == "slow"
 
 
-async def test_nothing_passes_before_the_agent_starts():
+async def test_nobody_is_let_in_before_the_agent_starts():
     async with providing(streams(*events())) as provider:
         gateway = make_gateway(provider.url)
-        gateway.start(0)
-        async with (
-            aiohttp.ClientSession(gateway.url) as client,
-            client.post(MESSAGES, json={}) as answer,
-        ):
-            assert answer.status == 403
-        await asyncio.to_thread(gateway.close)
+        async with aiohttp.ClientSession(gateway.url) as client:
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await client.post(MESSAGES, json={})
+        gateway.close()
 
     assert provider.asked == []
+
+
+async def test_gateway_that_is_closed_before_it_served_anything_ends():
+    async with providing(streams(*events())) as provider:
+        gateway = make_gateway(provider.url)
+        gateway.open()
+        await asyncio.to_thread(gateway.close)
+
+        async with aiohttp.ClientSession(gateway.url) as client:
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await client.post(MESSAGES, json={})
 
 
 async def test_endpoint_with_a_path_keeps_it():

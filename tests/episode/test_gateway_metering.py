@@ -230,8 +230,7 @@ async def test_provider_that_cannot_be_reached_is_told_to_the_agent_and_kept():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         gateway = make_gateway(f"http://127.0.0.1:{unused.getsockname()[1]}")
-        gateway.start(0)
-        gateway.admit()
+        gateway.open()
         async with (
             aiohttp.ClientSession(gateway.url) as client,
             client.post(MESSAGES, json={}) as answer,

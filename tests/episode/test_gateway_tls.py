@@ -47,8 +47,7 @@ async def test_certificate_is_verified_against_the_authorities_of_the_class(
     bundle = authority / "bundle" if known else Path("/nowhere")
     async with providing(streams(*events()), context) as provider:
         gateway = make_gateway(provider.url, authorities=bundle)
-        gateway.start(0)
-        gateway.admit()
+        gateway.open()
         async with (
             aiohttp.ClientSession(gateway.url) as client,
             client.post(MESSAGES, json={}) as answer,

@@ -56,7 +56,7 @@ def _run(work: Workplace, adapter: Adapter, start: Start, task: Task) -> AgentEn
         launch = _lay_out(work, adapter, start, task, access.base_url)
         agent.get_ready(work)
         work.reporter.stage("agent")
-        access.admit()
+        access.open()
         end = agent.run_agent(work, launch, adapter.reader(behind_gateway=bool(access.base_url)))
     work.reporter.update(
         stage="snapshot",

@@ -5,11 +5,10 @@ of the agent's goes out, and none of the runner's comes back. With `upstream_req
 that knows aiohttp.
 """
 
+import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from types import TracebackType
 
 import aiohttp
 from aiohttp import web
@@ -31,31 +30,55 @@ UNREACHABLE = "The model's endpoint cannot be reached."
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
+class Serving:
+    """Serves one socket, on an event loop of its own, until it is stopped."""
+
+    def __init__(self, upstream: Upstream, meter: Meter) -> None:
+        self._upstream = upstream
+        self._meter = meter
+        self._loop = asyncio.new_event_loop()
+        self._stopped = asyncio.Event()
+
+    def run(self, listener: socket.socket) -> None:
+        """Serve. Returns when it is stopped; requests under way are then cut off."""
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve(listener))
+
+    def stop(self) -> None:
+        """End `run`, from another thread."""
+        self._loop.call_soon_threadsafe(self._stopped.set)
+
+    async def _serve(self, listener: socket.socket) -> None:
+        async with open_session(self._upstream) as session:
+            forwarder = Forwarder(self._upstream, self._meter, session)
+            server = web.Server(
+                forwarder.handle,
+                handler_cancellation=True,  # an agent that hangs up ends the provider's request
+                access_log=None,
+                max_line_size=HEADER_LIMIT,
+                max_field_size=HEADER_LIMIT,
+            )
+            runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+            await runner.setup()
+            await web.SockSite(runner, listener).start()
+            try:
+                await self._stopped.wait()
+            finally:
+                await runner.cleanup()
+
+
 class Forwarder:
     """Handles the requests of one episode."""
 
-    def __init__(self, upstream: Upstream, meter: Meter, admits: Callable[[], bool]) -> None:
+    def __init__(self, upstream: Upstream, meter: Meter, session: aiohttp.ClientSession) -> None:
         self._upstream = upstream
         self._meter = meter
-        self._admits = admits
-        self._session: aiohttp.ClientSession
-
-    async def __aenter__(self) -> "Forwarder":
-        self._session = open_session(self._upstream)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._session.close()
+        self._session = session
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         route = self._upstream.api.route(request.method, request.rel_url.raw_path)
-        if not self._admits() or route is Route.FORBIDDEN:
+        if route is Route.FORBIDDEN:
             return self._refusal(403, NOT_A_MODEL_PATH)
         if route is Route.LOCAL:
             return web.Response()
@@ -113,25 +136,6 @@ class Forwarder:
     def _refusal(self, status: int, message: str) -> web.Response:
         body = self._upstream.api.refusal(message)
         return web.Response(status=status, body=body, content_type="application/json")
-
-
-@contextlib.asynccontextmanager
-async def serving(forwarder: Forwarder, listener: socket.socket) -> AsyncIterator[None]:
-    """Serve on a listening socket until the block ends; requests under way are then cut off."""
-    server = web.Server(
-        forwarder.handle,
-        handler_cancellation=True,  # an agent that hangs up ends the request to the provider too
-        access_log=None,
-        max_line_size=HEADER_LIMIT,
-        max_field_size=HEADER_LIMIT,
-    )
-    runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
-    await runner.setup()
-    await web.SockSite(runner, listener).start()
-    try:
-        yield
-    finally:
-        await runner.cleanup()
 
 
 class _Unread:

@@ -11,6 +11,7 @@ from afresh.adapters.adapter import Adapter
 from afresh.contract.words import CredentialsMode
 from afresh.episode import credentials
 from afresh.episode.anthropic_api import AnthropicApi
+from afresh.episode.gateway import Gateway
 from afresh.episode.model_api import ModelApi, Upstream
 from afresh.episode.workplace import Workplace
 
@@ -19,15 +20,15 @@ APIS: dict[str, ModelApi] = {"anthropic": AnthropicApi()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """`base_url` is None where the agent needs no gateway; `admit` lets its requests pass."""
+    """`base_url` is None where the agent needs no gateway; `open` lets its requests pass."""
 
     base_url: str | None = None
-    admit: Callable[[], None] = lambda: None
+    open: Callable[[], None] = lambda: None
 
 
 @contextlib.contextmanager
 def open_access(work: Workplace, adapter: Adapter) -> Iterator[Access]:
-    """Serve the gateway while the block runs. Raises Ended if the key is missing."""
+    """Have a gateway, if one is needed, until the block ends. Raises Ended without a key."""
     api = APIS.get(adapter.model_api or "")
     if api is None or work.order.agent.credentials_mode is not CredentialsMode.GATEWAY:
         yield Access()
@@ -40,11 +41,8 @@ def open_access(work: Workplace, adapter: Adapter) -> Iterator[Access]:
         model=agent.model,
         authorities=work.paths.authorities,
     )
-    from afresh.episode.gateway import Gateway  # noqa: PLC0415  # asyncio: only where it is needed
-
-    gateway = Gateway(upstream, work.meter, work.log)
-    gateway.start(work.paths.gateway_port)
+    gateway = Gateway(upstream, work.meter, work.log, work.paths.gateway_port)
     try:
-        yield Access(base_url=gateway.url, admit=gateway.admit)
+        yield Access(base_url=gateway.url, open=gateway.open)
     finally:
         gateway.close()

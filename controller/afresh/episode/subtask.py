@@ -9,20 +9,20 @@ import threading
 
 from afresh.contract.order import Task
 from afresh.contract.report import Result
-from afresh.contract.words import CredentialsMode, Outcome
+from afresh.contract.words import Outcome
 from afresh.episode import credentials, prepare
 from afresh.episode.history import find_done
 from afresh.episode.workplace import Workplace
 
-LATER = ("afresh.episode.delivery",)
-LATER_WITH_GATEWAY = (*LATER, "afresh.episode.gateway", "afresh.episode.forward")
+LATER = "afresh.episode.delivery"
 
 
 def do_subtask(work: Workplace, task: Task) -> Result:
     """Do `task`, or find it done. Raises Ended if it is not done afterwards."""
     work.reporter.stage("prepare")
-    behind_gateway = work.order.agent.credentials_mode is CredentialsMode.GATEWAY
-    _import_beside(LATER_WITH_GATEWAY if behind_gateway else LATER)
+    threading.Thread(
+        target=importlib.import_module, args=(LATER,), name="import", daemon=True
+    ).start()
     credentials.write_git_credentials(work.order, work.paths)
     work.git.create()
     start = prepare.fetch_start(work.git, work.order)
@@ -34,11 +34,3 @@ def do_subtask(work: Workplace, task: Task) -> Result:
     from afresh.episode.delivery import deliver  # noqa: PLC0415  # imported by now, see above
 
     return deliver(work, start, task)
-
-
-def _import_beside(modules: tuple[str, ...]) -> None:
-    def load() -> None:
-        for module in modules:
-            importlib.import_module(module)
-
-    threading.Thread(target=load, name="import", daemon=True).start()
