@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
+LOG_LEVELS = ("INFO", "DEBUG", "WARNING", "ERROR")
+LOG_FORMATS = ("json", "console")
+
+
 class SettingsError(ValueError):
     """A setting is missing or malformed; the message names it."""
 
@@ -35,9 +39,17 @@ class Settings:
             report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080),
             metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
             workers=_integer(environment, "AFRESH_WORKERS", 8),
-            log_level=environment.get("AFRESH_LOG_LEVEL", "INFO").upper(),
-            log_format=environment.get("AFRESH_LOG_FORMAT", "json"),
+            log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
+            log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )
+
+
+def _one_of(environment: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    """The first of the known values is the default."""
+    text = environment.get(name) or known[0]
+    if text not in known:
+        raise SettingsError(f"{name} must be one of {', '.join(known)}, not {text!r}")
+    return text
 
 
 def _integer(environment: Mapping[str, str], name: str, default: int) -> int:

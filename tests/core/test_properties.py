@@ -30,7 +30,16 @@ from tests.make import (
 )
 
 IDS = ["A", "B", "C", "D"]
-REASONS = ["Waiting", "VerifyFailed", "Infrastructure", "Auth", "SkippedByUser", "Blocked"]
+REASONS = [
+    "Waiting",
+    "VerifyFailed",
+    "Infrastructure",
+    "Auth",
+    "SkippedByUser",
+    "Blocked",
+    "OutOfScope",
+    "Removed",
+]
 
 
 @st.composite

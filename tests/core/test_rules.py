@@ -189,6 +189,7 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "class_not_found",
         "image_not_allowed",
         "above_ceiling",
+        "not_supported",
         "episode_running",
         "stalled",
         "suspended",
@@ -236,8 +237,67 @@ def test_an_episode_that_was_recorded_by_its_hint_ends_by_itself() -> None:
     assert not decision.actions
 
 
+def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded() -> None:
+    ended = make_container("runner", "Terminated", finished=NOW - seconds(20))
+    just_ended = make_container("runner", "Terminated", finished=NOW - seconds(2))
+    record = make_record(attempts=1, phase=DONE)
+
+    late, soon = (
+        decide(make_seen(records=[record], episodes=(make_episode(pod=make_pod(runner)),)))
+        for runner in (ended, just_ended)
+    )
+
+    assert late.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
+    assert soon.actions == ()
+
+
+UNSUPPORTED = [
+    ({"context": {"mode": "Persistent"}}, {}, "spec.context.mode Persistent"),
+    ({"budget": {"maxTokens": 5}}, {}, "spec.budget"),
+    ({"verify": {"command": ["true"], "image": "a:1"}}, {}, "verify.image"),
+    ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
+    ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
+    ({}, {"maxConcurrentEpisodes": 1}, "maxConcurrentEpisodes"),
+    ({}, {"egress": [{}]}, "egress"),
+]
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "want"), UNSUPPORTED, ids=[item[2] for item in UNSUPPORTED]
+)
+def test_a_field_that_is_not_acted_on_stalls_the_package_with_the_mend(
+    spec: dict[str, Any], kind: dict[str, Any], want: str
+) -> None:
+    decision = decide(make_seen(make_package(**spec), agent_class=make_class(**kind)))
+
+    assert (decision.phase, decision.reason) == (PackagePhase.STALLED, Reason.NOT_SUPPORTED)
+    assert want in decision.message
+
+
+HALTS = [
+    pytest.param({"phase": REVIEW, "reason": Outcome.OUT_OF_SCOPE}, {}, id="out of its scope"),
+    pytest.param({"phase": RUNNING, "attempts": 1, "reason": "Auth"}, {}, id="a probe runs"),
+    pytest.param({}, {"maxEpisodes": 4, "status": {"usage": {"episodes": 3}}}, id="all spent"),
+]
+
+
+@pytest.mark.parametrize(("record", "spec"), HALTS)
+def test_what_halts_a_package_also_halts_it_while_another_episode_is_live(
+    record: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    package = make_package([make_entry(i) for i in "ABCD"], parallelism=3, **spec)
+    records = [make_record("A", **record), running("B")]
+    live = [make_episode("B")]
+    if record.get("phase") is RUNNING:
+        live.append(make_episode("A"))
+
+    decision = decide(make_seen(package, records, episodes=tuple(live)))
+
+    assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
+
+
 def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
-    decision = decide(make_seen(episodes=(make_episode("T009", complete=True),)))
+    decision = decide(make_seen(episodes=(make_episode("T009"),)))
 
     assert DeleteJob(name="token-auth-t009-1-abc", uid="job-T009-1") in decision.actions
 

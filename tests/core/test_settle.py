@@ -7,8 +7,10 @@ import pytest
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Usage
 from afresh.contract.words import Marker, Outcome
+from afresh.core.actions import StartEpisode
 from afresh.core.evidence import Ended
 from afresh.core.outcome import PRECEDENCE, TABLE, Next, backoff_after, probe_after
+from afresh.core.planner import decide
 from afresh.core.settle import after, stand
 from tests.make import (
     NOW,
@@ -96,6 +98,12 @@ def test_trouble_outside_backs_off_by_powers_of_two(retries: int, want: int) -> 
     assert record.transient_retries == retries + 1
 
 
+def test_the_first_probe_comes_soon_after_trouble_of_another_kind() -> None:
+    record = take_in(Outcome.CONFIG, transient_retries=5, reason="EpisodeRunning")
+
+    assert (record.not_before, record.transient_retries) == (NOW + seconds(30), 1)
+
+
 def test_the_providers_reset_time_is_waited_for() -> None:
     reset = (NOW + seconds(900)).timestamp()
 
@@ -104,7 +112,7 @@ def test_the_providers_reset_time_is_waited_for() -> None:
 
 @pytest.mark.parametrize(("retries", "want"), [(0, 30), (1, 60), (3, 240), (4, 300), (9, 300)])
 def test_a_wrong_setting_is_probed_slowly(retries: int, want: int) -> None:
-    record = take_in(Outcome.CONFIG, transient_retries=retries)
+    record = take_in(Outcome.CONFIG, transient_retries=retries, reason="Config")
 
     assert record.not_before == NOW + seconds(want)
 
@@ -136,6 +144,44 @@ def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted(
     assert standing.record("T001").consecutive_failures == 1
     assert standing.record("T001").attempts == 2
     assert [episode.attempt for episode, _ in standing.live] == [2]
+
+
+def test_an_adopted_episode_of_a_raised_revision_stands_for_that_revision() -> None:
+    package = make_package([make_entry(revision=1)])
+    done = make_record(phase=SubtaskPhase.DONE, attempts=1)
+    again = make_episode(attempt=2, revision=1, report=make_report())
+
+    record = stand(make_seen(package, [done], episodes=(again,))).record("T001")
+
+    assert (record.marker, record.observed_revision, record.attempts) == (Marker.DONE, 1, 2)
+
+
+def test_a_removed_subtask_is_live_until_its_pod_has_ended_and_its_usage_counts() -> None:
+    package = make_package([make_entry("B")])
+    status = package.status.model_copy(
+        update={"subtasks": (make_record("A", phase=RUNNING, attempts=3),)}
+    )
+    package = package.model_copy(update={"status": status})
+    running = make_episode("A", attempt=3)
+    ended = make_episode("A", attempt=3, report=make_report(Outcome.TIMEOUT, subtask="A"))
+
+    before = stand(make_seen(package, episodes=(running,)))
+    after_it = stand(make_seen(package, episodes=(ended,)))
+
+    assert [episode.subtask for episode, _ in before.live] == ["A"]
+    assert (after_it.live, after_it.usage.input_tokens) == ((), 10)
+    assert [(r.id, r.reason, r.attempts) for r in after_it.removed] == [("A", "Removed", 3)]
+
+
+def test_a_subtask_that_comes_back_begins_again_with_a_new_attempts_number() -> None:
+    removed = make_record(phase=SubtaskPhase.SKIPPED, reason="Removed", attempts=3)
+    old = make_episode(attempt=3, report=make_report(), complete=True)
+
+    seen = make_seen(records=[removed], episodes=(old,))
+
+    assert stand(seen).record("T001").marker is Marker.PENDING
+    (start,) = [item for item in decide(seen).actions if isinstance(item, StartEpisode)]
+    assert start.attempt == 4
 
 
 def test_a_job_that_vanished_is_trouble_outside() -> None:

@@ -173,14 +173,12 @@ class Operator:
     def __init__(self, api: ApiServer) -> None:
         self._api = api
         self._cache = Cache()
-        hints: dict[str, Report] = {}
         kube: Any = api
         self._loop = Loop(
             kube=kube,
             cache=self._cache,
-            observer=Observer(kube=kube, cache=self._cache, report_url=None, hints=hints),
+            observer=Observer(kube=kube, cache=self._cache, report_url=None),
             applier=Applier(kube=kube, cache=self._cache, runner_image="example.com/runner:1"),
-            hints=hints,
         )
 
     def watch(self) -> None:

@@ -22,7 +22,7 @@ TRANSITIONS_KEPT = 20
 
 SubtaskId = Annotated[
     str,
-    Field(min_length=1, max_length=20, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,19}$"),
+    Field(min_length=1, max_length=20, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,18}[A-Za-z0-9])?$"),
     Matching(
         r"[.][.]|[.]$|[.]lock$",
         "an id becomes part of a git ref: no '..', and neither '.' nor '.lock' at the end",

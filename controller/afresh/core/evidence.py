@@ -150,12 +150,16 @@ def _cannot_start(episode: Episode) -> Verdict | None:
 
 
 def _bad_start(container: ContainerFacts) -> Ended:
-    message = f"The container {container.name} cannot start: {container.message}"
+    message = (
+        f"The container {container.name} cannot start: {container.message}; use an image with "
+        "/bin/sh and what the command needs."
+    )
     return Ended(outcome=Outcome.CONFIG, message=message)
 
 
 def _bad_image(container: ContainerFacts) -> Ended:
-    message = f"{_pull(container)}; correct the image in the package or its AgentClass"
+    owner = "the chart's runner.image" if container.name == RUNNER else "the package or its class"
+    message = f"{_pull(container)}; correct the image of {owner}."
     return Ended(outcome=Outcome.CONFIG, message=message)
 
 
@@ -203,7 +207,7 @@ def _lost(episode: Episode, now: datetime) -> Verdict | None:
 def _going_on(episode: Episode) -> Live:
     if episode.pod is None:
         return Live(problem=episode.refusal)
-    return Live(problem=episode.pod.unschedulable)
+    return Live(problem=episode.pod.unschedulable or episode.refusal)
 
 
 def _infrastructure(message: str, report: Report | None) -> Ended:

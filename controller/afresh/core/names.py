@@ -11,11 +11,12 @@ LAST_UID = 2_000_000_000
 def subtask_name(package: str, subtask_id: str) -> str:
     """Return the name of the child object of `package` for `subtask_id`.
 
-    Names cannot show the punctuation of an id; a hash keeps such names apart.
+    Names cannot show the punctuation of an id, and a hyphen in one could be the package's; a hash
+    keeps such names apart.
     """
     slug = slug_of(subtask_id)
     name = f"{package}-{slug}"
-    plain = slug == subtask_id.lower()
+    plain = slug == subtask_id.lower() and "-" not in slug
     return name if plain else f"{name}-{short_hash(subtask_id, length=5)}"
 
 

@@ -31,6 +31,7 @@ class ContainerFacts:
     reason: str = ""
     message: str = ""
     exit_code: int | None = None
+    finished: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """`decide`: from one `Observed` to one `Decision`. The only entry to the core."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObjectSpec
 from afresh.api.work_package import SubtaskRecord
+from afresh.contract.pod_layout import RUNNER
 from afresh.contract.words import Outcome
 from afresh.core.actions import (
     Action,
@@ -26,18 +27,20 @@ from afresh.core.settle import IN_EPISODE, Standing, stand
 # but for a node that is lost.
 LOOK_AT_START = timedelta(seconds=5)
 LOOK_AT_RUN = timedelta(seconds=60)
+LEFT_BEHIND_AFTER = timedelta(seconds=15)
 
 
 def decide(seen: Observed) -> Decision:
     """Return what follows from `seen`. The same input always gives the same answer."""
     standing = stand(seen)
     answer = next(filter(None, (rule(seen, standing) for rule in RULES)))
-    records = answer.records or standing.records
+    records = (*(answer.records or standing.records), *standing.removed)
     return Decision(
         phase=answer.phase,
         reason=answer.reason,
         message=answer.message,
-        actions=(*answer.actions, *_children(seen), *_leftovers(seen, standing)),
+        # Deletions first: they may free what a start needs.
+        actions=(*_leftovers(seen, standing), *answer.actions, *_children(seen)),
         records=records,
         usage=standing.usage,
         settlements=standing.settlements,
@@ -80,7 +83,9 @@ def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
         # A result is written to the status before its evidence may go.
         if (episode.subtask, episode.attempt) in just_settled or episode.deleting:
             continue
-        if record is None or (_recorded(episode, record) and _hangs(episode)):
+        unwanted = record is None and not episode.finished
+        hangs = _hangs(episode) or _left_behind(episode, now=seen.now)
+        if unwanted or (record and _recorded(episode, record) and hangs):
             yield DeleteJob(name=episode.name, uid=episode.uid)
 
 
@@ -98,6 +103,16 @@ def _hangs(episode: Episode) -> bool:
     return any(item.state is ContainerState.WAITING for item in pod.containers)
 
 
+def _left_behind(episode: Episode, *, now: datetime) -> bool:
+    """Whether a container runs on although its runner ended a while ago and told it to end."""
+    runner = episode.pod.container(RUNNER) if episode.pod else None
+    if episode.pod is None or runner is None or runner.finished is None:
+        return False
+    if now - runner.finished < LEFT_BEHIND_AFTER:
+        return False
+    return any(item.state is ContainerState.RUNNING for item in episode.pod.containers)
+
+
 def _recheck(standing: Standing, answer: Answer) -> timedelta | None:
     looks = [answer.recheck_after] if answer.recheck_after is not None else []
     for episode, live in standing.live:
@@ -105,6 +120,8 @@ def _recheck(standing: Standing, answer: Answer) -> timedelta | None:
         looks.append(LOOK_AT_START if starting and not live.queued else LOOK_AT_RUN)
     if answer.records:
         looks.append(LOOK_AT_START)
+    if standing.settlements:
+        looks.append(LEFT_BEHIND_AFTER * 2)
     return min(looks, default=None)
 
 

@@ -11,6 +11,7 @@ class Reason(StrEnum):
     AGENT_CLASS_NOT_FOUND = "AgentClassNotFound"
     BRANCH_IN_USE = "BranchInUse"
     IMAGE_NOT_ALLOWED = "ImageNotAllowed"
+    NOT_SUPPORTED = "NotSupported"
     ABOVE_CEILING = "AboveCeiling"
     ORDER_TOO_LARGE = "OrderTooLarge"
     START_REFUSED = "StartRefused"
@@ -28,3 +29,4 @@ class Reason(StrEnum):
     VERIFIED = "Verified"
     TOO_MANY_FAILURES = "TooManyFailures"
     SKIPPED_BY_USER = "SkippedByUser"
+    REMOVED = "Removed"

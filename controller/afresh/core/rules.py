@@ -6,7 +6,6 @@ The order of RULES is behaviour; a test pins it.
 
 from collections.abc import Callable
 from datetime import timedelta
-from fnmatch import fnmatchcase
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract import codec
@@ -15,10 +14,17 @@ from afresh.contract.words import Outcome
 from afresh.core import graph
 from afresh.core.actions import Answer, DeleteJob
 from afresh.core.answers import go_on, is_due, running_sentence, stall, start_of, until
-from afresh.core.ceilings import excesses
 from afresh.core.observed import Observed
+from afresh.core.preconditions import (
+    above_ceiling,
+    branch_in_use,
+    class_not_found,
+    image_not_allowed,
+    not_supported,
+    spec_invalid,
+)
 from afresh.core.reasons import Reason
-from afresh.core.settle import STALLING, Standing, started
+from afresh.core.settle import IN_EPISODE, STALLING, Standing, started
 
 REFUSED_AGAIN = timedelta(seconds=30)
 
@@ -41,78 +47,6 @@ def being_deleted(seen: Observed, standing: Standing) -> Answer | None:
     )
 
 
-def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
-    """The package asks for something that cannot be; only an edit helps."""
-    entries = seen.package.spec.subtasks
-    alike = graph.same_name(entries)
-    if alike:
-        return stall(
-            Reason.INVALID_SPEC,
-            f"The subtask ids {alike[0]} and {alike[1]} differ only in case; rename one.",
-        )
-    path = graph.cycle(entries)
-    if not path:
-        return None
-    return stall(
-        Reason.INVALID_SPEC,
-        f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
-        "dependsOn.",
-    )
-
-
-def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
-    """Another package works on the same branch (S1-11)."""
-    if seen.rival is None:
-        return None
-    return stall(
-        Reason.BRANCH_IN_USE,
-        f"The branch {seen.package.branch} of this repository is worked on by the package "
-        f"{seen.rival}; choose another spec.repository.branch or delete that package.",
-    )
-
-
-def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
-    """The package names a class that does not exist."""
-    if seen.agent_class:
-        return None
-    return stall(
-        Reason.AGENT_CLASS_NOT_FOUND,
-        f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
-        "spec.agentClassName.",
-    )
-
-
-def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
-    """The package brings an image that its class does not allow."""
-    image = seen.package.spec.image
-    if image is None or seen.agent_class is None:
-        return None
-    allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
-    if any(fnmatchcase(image, pattern) for pattern in allowed):
-        return None
-    return stall(
-        Reason.IMAGE_NOT_ALLOWED,
-        f"The image {image} is not allowed by the AgentClass "
-        f"{seen.package.spec.agent_class_name}; use its image or have it added to "
-        "spec.allowedImages there.",
-    )
-
-
-def above_ceiling(seen: Observed, standing: Standing) -> Answer | None:
-    """The package asks for more than its class allows."""
-    if seen.agent_class is None:
-        return None
-    first = next(excesses(seen.package.spec, seen.agent_class.spec), None)
-    if first is None:
-        return None
-    field, asked, allowed = first
-    return stall(
-        Reason.ABOVE_CEILING,
-        f"{field} is {asked}, and the AgentClass {seen.package.spec.agent_class_name} allows "
-        f"{allowed}; lower it or have spec.ceilings raised there.",
-    )
-
-
 def episode_running(seen: Observed, standing: Standing) -> Answer | None:
     """An episode is live, and no further one may run beside it."""
     if len(standing.live) < max(1, seen.package.spec.parallelism):
@@ -122,11 +56,13 @@ def episode_running(seen: Observed, standing: Standing) -> Answer | None:
 
 def stalled(seen: Observed, standing: Standing) -> Answer | None:
     """A key or a setting is wrong: nothing starts until it is mended, but for a slow probe."""
-    waiting = [record for record in standing.records if record.reason in STALLING]
-    due = [r.not_before for r in waiting if r.not_before and r.not_before > seen.now]
-    if not due or any(r.phase in (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED) for r in waiting):
+    wrong = [record for record in standing.records if record.reason in STALLING]
+    if any(record.phase in IN_EPISODE for record in wrong):
+        return go_on(standing)
+    due = [record.not_before for record in wrong if record.not_before]
+    if not due or min(due) <= seen.now:
         return None
-    first = waiting[0]
+    first = wrong[0]
     return Answer(
         phase=PackagePhase.STALLED,
         reason=first.reason,
@@ -155,8 +91,10 @@ def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
         for record in standing.records
         if record.phase is SubtaskPhase.NEEDS_REVIEW and record.reason == Outcome.OUT_OF_SCOPE
     ]
-    if not halted or standing.live:
+    if not halted:
         return None
+    if standing.live:
+        return go_on(standing)
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
         reason=Reason.NEEDS_REVIEW,
@@ -168,10 +106,12 @@ def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
 def episodes_spent(seen: Observed, standing: Standing) -> Answer | None:
     """Every episode that the package may have has been run, and there is more to do."""
     limit = seen.package.spec.max_episodes
-    if standing.usage.episodes < limit or standing.live:
+    if standing.usage.episodes + len(standing.live) < limit:
         return None
     if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
         return None
+    if standing.live:
+        return go_on(standing)
     return Answer(
         phase=PackagePhase.FAILED,
         reason=Reason.EPISODE_LIMIT,
@@ -199,6 +139,8 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
         for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
         if is_due(standing.record(entry.id), seen.now)
     ][:free]
+    probes = [entry for entry in due if standing.record(entry.id).reason in STALLING]
+    due = probes[:1] or due
     if not due:
         return None
     starts = [start_of(seen, standing, entry) for entry in due]
@@ -286,6 +228,7 @@ RULES: tuple[Rule, ...] = (
     class_not_found,
     image_not_allowed,
     above_ceiling,
+    not_supported,
     episode_running,
     stalled,
     suspended,

@@ -4,21 +4,21 @@ Folds ended episodes into records, adopts episodes that a crash left unrecorded,
 user's edits. Starts nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import TypeVar
 
 from afresh.api.meta import ApiModel
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord, Usage
+from afresh.api.work_package import MAX_SUBTASKS, SubtaskRecord, Usage
 from afresh.contract.words import Marker, Outcome
 from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, verdict_of
 from afresh.core.observed import Episode, Observed
 from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
 from afresh.core.reasons import Reason
+from afresh.core.usage import cost_of, plus_cost, usage_after
 
 M = TypeVar("M", bound=ApiModel)
 
@@ -37,10 +37,15 @@ STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where every subtask stands, after everything observed has been taken in."""
+    """Where every subtask stands, after everything observed has been taken in.
+
+    `removed` are subtasks that are no longer in the package: kept so that an attempt's number
+    never repeats, and live until their pod has ended.
+    """
 
     records: tuple[SubtaskRecord, ...]
     usage: Usage
+    removed: tuple[SubtaskRecord, ...] = ()
     settlements: tuple[Settlement, ...] = ()
     live: tuple[tuple[Episode, Live], ...] = ()
 
@@ -65,9 +70,17 @@ def stand(seen: Observed) -> Standing:
         settlements += ended
         live += going_on
         records.append(_edited(record, entry, seen))
+        old.pop(entry.id, None)
+    removed = []
+    for known in old.values():
+        record, ended, going_on = _take_in(seen, known)
+        settlements += [_cancelled(item) for item in ended]
+        live += going_on
+        removed.append(record if going_on else _removed(record))
     return Standing(
         records=tuple(records),
-        usage=_usage(seen.package.status.usage, settlements),
+        removed=tuple(removed)[: MAX_SUBTASKS - len(records)],
+        usage=usage_after(seen.package.status.usage, settlements),
         settlements=tuple(settlements),
         live=tuple(live),
     )
@@ -88,6 +101,8 @@ def _take_in(
             live.append((episode, Live()))
             continue
         if episode.attempt > record.attempts:
+            if episode.revision > record.observed_revision:
+                record = _begin_again(record, episode.revision)
             record = started(record, episode.attempt)
         verdict = _verdict(episode, now=seen.now)
         if isinstance(verdict, Live):
@@ -98,6 +113,17 @@ def _take_in(
         record = after(record, verdict, now=seen.now, limit=limit)
         settlements.append(Settlement(episode=episode, ended=verdict))
     return record, settlements, live
+
+
+def _cancelled(settlement: Settlement) -> Settlement:
+    """The operator itself stopped a removed subtask's episode; what it used still counts."""
+    ended = replace(settlement.ended, outcome=Outcome.CANCELLED, message="The subtask was removed.")
+    return replace(settlement, ended=ended)
+
+
+def _removed(record: SubtaskRecord) -> SubtaskRecord:
+    gone = updated(record, reason=Reason.REMOVED, message="", not_before=None)
+    return _in_phase(gone, SubtaskPhase.SKIPPED)
 
 
 def new_record(entry: SubtaskEntry) -> SubtaskRecord:
@@ -134,7 +160,7 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
         "transient_retries": 0,
         "reason": str(ended.outcome),
         "message": ended.message,
-        "cost_usd": plus_cost(record.cost_usd, _cost(ended)),
+        "cost_usd": plus_cost(record.cost_usd, cost_of(ended)),
         "not_before": None,
     }
     phase = SubtaskPhase.PENDING
@@ -149,7 +175,8 @@ def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> 
         phase = SubtaskPhase.SKIPPED
         update |= {"reason": Reason.TOO_MANY_FAILURES}
     elif row.next in (Next.BACKOFF, Next.PROBE):
-        retries = record.transient_retries + 1
+        same = (record.reason in STALLING) == (row.next is Next.PROBE)
+        retries = record.transient_retries + 1 if same else 1
         update |= {"transient_retries": retries, "not_before": _not_before(ended, retries, now)}
     return _in_phase(updated(record, **update), phase)
 
@@ -224,7 +251,7 @@ def _gone(record: SubtaskRecord) -> Episode:
 def _edited(record: SubtaskRecord, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
     if record.phase in IN_EPISODE:
         return record
-    if entry.revision > record.observed_revision:
+    if entry.revision > record.observed_revision or record.reason == Reason.REMOVED:
         record = _begin_again(record, entry.revision)
     if entry.skip and record.phase is not SubtaskPhase.DONE:
         skipped = updated(record, reason=Reason.SKIPPED_BY_USER, message="", not_before=None)
@@ -248,37 +275,3 @@ def _begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
         not_before=None,
     )
     return _in_phase(fresh, SubtaskPhase.PENDING)
-
-
-def _usage(old: Usage, settlements: list[Settlement]) -> Usage:
-    for settlement in settlements:
-        old = _plus(old, settlement.ended)
-    return old
-
-
-def _plus(usage: Usage, ended: Ended) -> Usage:
-    counted = TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
-    runs = {
-        "episodes": usage.episodes + counted,
-        "transient_retries": usage.transient_retries + (not counted),
-    }
-    if ended.report is None:
-        return updated(usage, **runs)
-    spent = ended.report.usage
-    tokens = {name: getattr(usage, name) + getattr(spent, name) for name in _TOKENS}
-    cost = plus_cost(usage.cost_usd, spent.cost_usd)
-    return updated(usage, **runs, **tokens, cost_usd=cost)
-
-
-_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-
-
-def _cost(ended: Ended) -> str | None:
-    return ended.report.usage.cost_usd if ended.report else None
-
-
-def plus_cost(sofar: Decimal | None, cost: str | None) -> Decimal | None:
-    """Return the sum of two amounts of which either may be unknown."""
-    if cost is None:
-        return sofar
-    return (sofar or Decimal(0)) + Decimal(cost)

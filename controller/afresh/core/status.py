@@ -31,15 +31,17 @@ NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, Pac
 def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     """Return the package's new status; equal to the old one when nothing has changed."""
     old = seen.package.status
-    done = sum(1 for record in decision.records if satisfied(record))
-    running = [record.id for record in decision.records if record.phase in IN_EPISODE]
+    wanted = {entry.id for entry in seen.package.spec.subtasks}
+    records = [record for record in decision.records if record.id in wanted]
+    done = sum(1 for record in records if satisfied(record))
+    running = [record.id for record in records if record.phase in IN_EPISODE]
     pushed = [item.ended.report for item in decision.settlements if item.ended.report]
     return WorkPackageStatus(
         observed_generation=seen.package.metadata.generation,
         phase=decision.phase,
         conditions=_conditions(seen, decision),
         reason=decision.reason,
-        progress=f"{done}/{len(decision.records)}",
+        progress=f"{done}/{len(records)}",
         current=",".join(running),
         cost=dollars(decision.usage.cost_usd),
         branch=seen.package.branch,
@@ -51,7 +53,7 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         subtasks=decision.records,
         reviews=tuple(
             Review(id=record.id, reason=record.reason, message=record.message)
-            for record in decision.records
+            for record in records
             if record.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
             and not satisfied(record)
         ),
@@ -60,11 +62,12 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
 
 def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObjectStatus]:
     """Return the new status of each existing child object whose status changes, by its name."""
+    wanted = {entry.id for entry in seen.package.spec.subtasks}
     children = {child.metadata.name: child for child in seen.subtasks}
     changed = {}
     for record in decision.records:
         child = children.get(subtask_name(seen.package.metadata.name, record.id))
-        if child is None:
+        if child is None or record.id not in wanted:
             continue
         status = _subtask_status(seen, decision, record, child)
         if status != child.status:

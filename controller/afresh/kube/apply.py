@@ -67,7 +67,7 @@ class Applier:
             made = await self.kube.create(kind, namespace, body)
         except ConflictError:
             made = await self.kube.get(kind, namespace, body["metadata"]["name"])
-            if _identity(made) != _identity(body):
+            if _identity(made) != _identity(body) or "deletionTimestamp" in made["metadata"]:
                 raise
         self.cache.put(kind, made)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.contract.report import Report
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -30,6 +31,8 @@ class Cache:
     def __init__(self) -> None:
         self._objects: dict[Resource, dict[Name, Manifest]] = {kind: {} for kind in WATCHED}
         self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
+        self.hints: dict[str, Report] = {}
+        """Reports of runners by the UID of their Job, until the Job is gone."""
 
     def put(self, kind: Resource, body: Manifest) -> None:
         """Store `body`, unless a newer version is known."""
@@ -37,6 +40,8 @@ class Cache:
         known = self._objects[kind].get(name)
         if known and _version(known) > _version(body):
             return
+        if known:
+            self._unindex(kind, known)
         self._objects[kind][name] = _slim(kind, body)
         package = package_of(body)
         if package:
@@ -48,10 +53,8 @@ class Cache:
         known = self._objects[kind].get(name)
         if known and known["metadata"]["uid"] != body["metadata"]["uid"]:
             return
-        self._objects[kind].pop(name, None)
-        package = package_of(body)
-        if package:
-            self._children[kind, package].discard(name)
+        self._unindex(kind, self._objects[kind].pop(name, body))
+        self.hints.pop(body["metadata"]["uid"], None)
 
     def get(self, kind: Resource, namespace: str, name: str) -> Manifest | None:
         """Return one object, if it is known. Cluster-scoped kinds have the namespace ""."""
@@ -65,10 +68,6 @@ class Cache:
     def all(self, kind: Resource) -> Iterator[Manifest]:
         """Return every known object of `kind`."""
         return iter(list(self._objects[kind].values()))
-
-    def by_uid(self, kind: Resource, uid: str) -> Manifest | None:
-        """Return the object of `kind` with that UID, if it is known."""
-        return next((item for item in self.all(kind) if item["metadata"]["uid"] == uid), None)
 
     def retain(self, kind: Resource, listed: list[Manifest], version: int) -> list[Manifest]:
         """Forget what a list as of `version` should have held and did not; return it.
@@ -84,6 +83,12 @@ class Cache:
         for item in gone:
             self.drop(kind, item)
         return gone
+
+    def _unindex(self, kind: Resource, known: Manifest) -> None:
+        """Take an object out of the index under the label that it was known with."""
+        package = package_of(known)
+        if package:
+            self._children[kind, package].discard(name_of(known))
 
 
 def name_of(body: Manifest) -> Name:

@@ -19,3 +19,7 @@ class RefusedError(KubeError):
 
 class UnavailableError(KubeError):
     """The API server cannot answer now."""
+
+
+class UnreadableError(Exception):
+    """A stored object is not of a form that this version can read; the message says what."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from afresh import metrics
-from afresh.contract.report import Report
+from afresh.api.meta import ApiModel, KubernetesObject
 from afresh.core.actions import Action, CreateSubtask, Decision, Note
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
@@ -15,10 +15,10 @@ from afresh.core.reasons import Reason
 from afresh.core.status import package_status, subtask_statuses, unreadable_status
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
-from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
-from afresh.kube.errors import KubeError, RefusedError
+from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
+from afresh.kube.errors import KubeError, RefusedError, UnreadableError
 from afresh.kube.events import write_event
-from afresh.kube.observe import Observer, UnreadableError
+from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
 from afresh.logs import get_logger
 
@@ -33,7 +33,6 @@ class Loop:
     cache: Cache
     observer: Observer
     applier: Applier
-    hints: dict[str, Report]
     _telling: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def step(self, key: Key, *, now: datetime) -> timedelta | None:
@@ -58,37 +57,52 @@ class Loop:
         failure = failure or await self._apply(seen, decision.actions)
         if failure:
             seen, decision = _without_starts(seen, failure)
-        await self._write(key, seen, decision)
+        await self._write(seen, decision)
         self._tell(seen, decision)
         _log(key, decision, failure)
-        if failure and not isinstance(failure, RefusedError):
-            raise failure
         return decision.recheck_after
 
-    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> KubeError | None:
+    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> RefusedError | None:
+        """Perform the actions; return the first refusal, which stops none of the others.
+
+        Raises KubeError for trouble that passes: the step is taken again.
+        """
+        refusal = None
         for action in actions:
             try:
                 await self.applier.apply(seen, action)
-            except KubeError as error:
-                return error
-        return None
+            except RefusedError as error:
+                refusal = refusal or error
+        return refusal
 
-    async def _write(self, key: Key, seen: Observed, decision: Decision) -> None:
-        """Write the history first: it is appended by attempt, so writing it twice is harmless."""
+    async def _write(self, seen: Observed, decision: Decision) -> None:
+        """Write the status onto the very versions that were observed.
+
+        The history first: it is appended by attempt, so writing it twice is harmless.
+        """
+        children = {child.metadata.name: child for child in seen.subtasks}
         for name, child in subtask_statuses(seen, decision).items():
-            raw = self.cache.get(SUBTASKS, key.namespace, name)
-            if raw:
-                made = await self.kube.replace_part(SUBTASKS, raw, "status", child.to_manifest())
-                self.cache.put(SUBTASKS, made)
+            await self._replace_status(SUBTASKS, children[name], child)
         status = package_status(seen, decision)
-        raw = self.cache.get(WORK_PACKAGES, *key)
-        if raw is None or status == seen.package.status:
+        if status == seen.package.status:
             return
-        made = await self.kube.replace_part(WORK_PACKAGES, raw, "status", status.to_manifest())
-        self.cache.put(WORK_PACKAGES, made)
+        await self._replace_status(WORK_PACKAGES, seen.package, status)
         for settlement in decision.settlements:
-            self.hints.pop(settlement.episode.uid, None)
             metrics.OUTCOMES.labels(outcome=str(settlement.ended.outcome)).inc()
+
+    async def _replace_status(
+        self, kind: Resource, observed: KubernetesObject, status: ApiModel
+    ) -> None:
+        metadata = observed.metadata
+        version = {
+            "name": metadata.name,
+            "namespace": metadata.namespace,
+            "resourceVersion": metadata.resource_version,
+        }
+        made = await self.kube.replace_part(
+            kind, {"metadata": version}, "status", status.to_manifest()
+        )
+        self.cache.put(kind, made)
 
     async def _say_unreadable(self, key: Key, message: str, now: datetime) -> None:
         """Stall a package that cannot be read, as the core would if it could see it."""
@@ -125,7 +139,7 @@ class Loop:
             log.warning("event_lost", reason=note.reason, error=str(error))
 
 
-def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
+def _without_starts(seen: Observed, failure: RefusedError) -> tuple[Observed, Decision]:
     """Decide again knowing that nothing can be created now, so that the status claims nothing."""
     known = replace(seen, obstacle=str(failure))
     return known, decide(known)
@@ -135,7 +149,7 @@ def _key(seen: Observed) -> Key:
     return Key(seen.package.metadata.namespace, seen.package.metadata.name)
 
 
-def _log(key: Key, decision: Decision, failure: KubeError | None) -> None:
+def _log(key: Key, decision: Decision, failure: RefusedError | None) -> None:
     if not decision.actions and not decision.settlements and failure is None:
         return
     log.info(

@@ -1,7 +1,6 @@
 """Reads all that one decision rests on into one `Observed`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -12,7 +11,6 @@ from afresh.api.meta import KubernetesObject
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.contract.report import Report
 from afresh.core.names import job_name
 from afresh.core.observed import Episode, Observed
 from afresh.core.settle import IN_EPISODE
@@ -27,8 +25,8 @@ from afresh.kube.client import (
     Kube,
     Manifest,
 )
-from afresh.kube.errors import NotFoundError
-from afresh.kube.parse import parse_episode, parse_time
+from afresh.kube.errors import NotFoundError, UnreadableError
+from afresh.kube.parse import parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
 
 # A Job without a started pod tells why only in Events; they are not there at once.
@@ -39,10 +37,6 @@ ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.FAILED, PackagePhase.NEE
 K = TypeVar("K", bound=KubernetesObject)
 
 
-class UnreadableError(Exception):
-    """A stored object is not of a form that this version can read; the message says what."""
-
-
 @dataclass
 class Observer:
     """Reads from the cache, and from the API server where only that can tell."""
@@ -50,7 +44,6 @@ class Observer:
     kube: Kube
     cache: Cache
     report_url: str | None
-    hints: Mapping[str, Report] = field(default_factory=dict)
 
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
         """Return what is known of the package now, or None if there is none.
@@ -92,23 +85,41 @@ class Observer:
                 continue  # it cannot be at work
             if _branch_key(other) == mine and other.status.phase not in ENDED:
                 rivals.append(other)
-        oldest = min(rivals, key=_age, default=None)
-        if oldest is None or _age(package) < _age(oldest):
+        first = min(rivals, key=_claim, default=None)
+        if first is None or _claim(package) < _claim(first):
             return None
-        return f"{oldest.metadata.namespace}/{oldest.metadata.name}"
+        return f"{first.metadata.namespace}/{first.metadata.name}"
 
     async def _episodes(self, key: Key, package: WorkPackage, now: datetime) -> tuple[Episode, ...]:
         await self._look_for_lost_jobs(key, package)
         pods = {_controller(pod): pod for pod in self.cache.children(PODS, key)}
         jobs = [job for job in self.cache.children(JOBS, key) if _owned(job, package)]
-        return tuple(
-            [await self._episode(job, pods.get(job["metadata"]["uid"]), now) for job in jobs]
-        )
+        episodes = [
+            await self._episode(package, job, pods.pop(job["metadata"]["uid"], None), now)
+            for job in jobs
+        ]
+        # A deleted Job's pod has its grace period; until it has ended, so has its episode not.
+        orphans = [parse_orphan(pod, self.cache.hints.get(str(uid))) for uid, pod in pods.items()]
+        ours = [item for item in orphans if item and item.name == _name_of(package, item)]
+        return (*episodes, *ours)
 
-    async def _episode(self, job: Manifest, pod: Manifest | None, now: datetime) -> Episode:
-        uid = job["metadata"]["uid"]
+    async def _episode(
+        self, package: WorkPackage, job: Manifest, pod: Manifest | None, now: datetime
+    ) -> Episode:
         refusal = await self._refusal(job, pod) if _starts_slowly(job, pod, now) else None
-        return parse_episode(job, pod, hint=self.hints.get(uid), refusal=refusal)
+        hint = self.cache.hints.get(job["metadata"]["uid"])
+        episode = parse_episode(job, pod, hint=hint, refusal=refusal)
+        if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
+            return episode
+        # Jobs and pods come by separate watches: make sure that the pod's end has been seen.
+        for fresh in await self.kube.list_items(
+            PODS,
+            job["metadata"]["namespace"],
+            labelSelector=f"batch.kubernetes.io/controller-uid={episode.uid}",
+        ):
+            self.cache.put(PODS, fresh)
+            return parse_episode(job, fresh, hint=hint, refusal=refusal)
+        return parse_episode(job, None, hint=hint, refusal=refusal)
 
     async def _look_for_lost_jobs(self, key: Key, package: WorkPackage) -> None:
         """Make sure that a Job is really gone before that is concluded from the cache."""
@@ -173,6 +184,30 @@ def _branch_key(package: WorkPackage) -> tuple[str, str]:
 
 def _plain_url(url: str) -> str:
     return str(url).rstrip("/").removesuffix(".git").lower()
+
+
+def _told(episode: Episode) -> bool:
+    return episode.report is not None and episode.report.final
+
+
+def _unrecorded(package: WorkPackage, episode: Episode) -> bool:
+    """Whether the record still waits for this episode's end."""
+    record = next((item for item in package.status.subtasks if item.id == episode.subtask), None)
+    if record is None:
+        return True
+    running = record.phase in IN_EPISODE and episode.attempt == record.attempts
+    return running or episode.attempt > record.attempts
+
+
+def _name_of(package: WorkPackage, episode: Episode) -> str:
+    metadata = package.metadata
+    return job_name(metadata.name, episode.subtask, episode.attempt, metadata.uid)
+
+
+def _claim(package: WorkPackage) -> tuple[bool, tuple[str, str, str]]:
+    """Who is at work holds the branch; among the others, the oldest comes first."""
+    at_work = any(record.phase in IN_EPISODE for record in package.status.subtasks)
+    return not at_work, _age(package)
 
 
 def _age(package: WorkPackage) -> tuple[str, str, str]:

@@ -12,7 +12,6 @@ from aiohttp import web
 from prometheus_client.aiohttp import make_aiohttp_handler
 
 from afresh import clock, metrics
-from afresh.contract.report import Report
 from afresh.kube import handlers, resync
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
@@ -36,16 +35,15 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         running.add_signal_handler(number, stop.set)
     kube = await Kube.connect()
-    cache, queue, hints = Cache(), KeyQueue(), dict[str, Report]()
+    cache, queue = Cache(), KeyQueue()
     waker = Waker(cache, queue)
     loop = Loop(
         kube=kube,
         cache=cache,
-        observer=Observer(kube=kube, cache=cache, report_url=settings.report_url, hints=hints),
+        observer=Observer(kube=kube, cache=cache, report_url=settings.report_url),
         applier=Applier(kube=kube, cache=cache, runner_image=settings.runner_image),
-        hints=hints,
     )
-    reports = ReportServer(kube=kube, cache=cache, queue=queue, hints=hints)
+    reports = ReportServer(kube=kube, cache=cache, queue=queue)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(kube.close)
         await stack.enter_async_context(_serve(_metrics_app(), settings.metrics_port))

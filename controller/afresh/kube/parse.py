@@ -8,6 +8,7 @@ from afresh.contract.pod_layout import ANNOTATION_REVISION, LABEL_ATTEMPT, LABEL
 from afresh.contract.report import Report
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
 from afresh.kube.client import Manifest
+from afresh.kube.errors import UnreadableError
 
 
 def parse_episode(
@@ -15,13 +16,14 @@ def parse_episode(
 ) -> Episode:
     """Return one Job and its pod as the core sees them. The hint gives way to the pod's Report."""
     metadata, spec, status = job["metadata"], job["spec"], job.get("status", {})
+    subtask, attempt = _identity(job)
     conditions = _true_conditions(status)
     failed = conditions.get("Failed") or conditions.get("FailureTarget")
     return Episode(
         name=metadata["name"],
         uid=metadata["uid"],
-        subtask=metadata["labels"][LABEL_SUBTASK],
-        attempt=int(metadata["labels"][LABEL_ATTEMPT]),
+        subtask=subtask,
+        attempt=attempt,
         revision=int(metadata.get("annotations", {}).get(ANNOTATION_REVISION, 0)),
         created=parse_time(metadata["creationTimestamp"]),
         suspended=bool(spec.get("suspend")) and "Failed" not in conditions,
@@ -31,6 +33,26 @@ def parse_episode(
         pod=parse_pod(pod) if pod else None,
         report=(parse_report(pod, metadata["name"]) if pod else None) or hint,
         refusal=refusal,
+    )
+
+
+def parse_orphan(pod: Manifest, hint: Report | None) -> Episode | None:
+    """Return the episode of a pod whose Job is gone, or None if the pod never had one."""
+    metadata = pod["metadata"]
+    owners = [item for item in metadata.get("ownerReferences", []) if item.get("controller")]
+    if not owners or owners[0].get("kind") != "Job":
+        return None
+    subtask, attempt = _identity(pod)
+    return Episode(
+        name=owners[0]["name"],
+        uid=owners[0]["uid"],
+        subtask=subtask,
+        attempt=attempt,
+        revision=0,
+        created=parse_time(metadata["creationTimestamp"]),
+        deleting=True,
+        pod=parse_pod(pod),
+        report=parse_report(pod, owners[0]["name"]) or hint,
     )
 
 
@@ -68,6 +90,18 @@ def parse_report(pod: Manifest, episode: str) -> Report | None:
     return None
 
 
+def _identity(item: Manifest) -> tuple[str, int]:
+    """The subtask and the attempt by an object's labels. Raises UnreadableError."""
+    labels = item["metadata"].get("labels", {})
+    attempt = labels.get(LABEL_ATTEMPT, "")
+    if LABEL_SUBTASK not in labels or not attempt.isdecimal():
+        name = item["metadata"]["name"]
+        raise UnreadableError(
+            f"{name} has lost its labels {LABEL_SUBTASK} and {LABEL_ATTEMPT}; delete it."
+        )
+    return labels[LABEL_SUBTASK], int(attempt)
+
+
 def parse_time(text: str) -> datetime:
     """Return an API timestamp as an aware datetime."""
     return datetime.fromisoformat(text)
@@ -96,6 +130,7 @@ def _container(item: Manifest) -> ContainerFacts:
                 reason=facts.get("reason", ""),
                 message=facts.get("message", "") if item["name"] != RUNNER else "",
                 exit_code=facts.get("exitCode"),
+                finished=parse_time(facts["finishedAt"]) if facts.get("finishedAt") else None,
             )
     return ContainerFacts(name=item["name"], state=ContainerState.WAITING)
 

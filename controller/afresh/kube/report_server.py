@@ -11,7 +11,7 @@ from aiohttp import web
 from afresh import metrics
 from afresh.contract import codec, report
 from afresh.contract.pod_layout import TOKEN_AUDIENCE
-from afresh.contract.report import REPORT_MAX_BYTES, Report
+from afresh.contract.report import REPORT_MAX_BYTES
 from afresh.kube.cache import Cache, package_of
 from afresh.kube.client import JOBS, PODS, TOKEN_REVIEWS, Kube, Manifest
 from afresh.kube.errors import KubeError
@@ -30,7 +30,6 @@ class ReportServer:
     kube: Kube
     cache: Cache
     queue: KeyQueue
-    hints: dict[str, Report]
 
     def application(self) -> web.Application:
         """Return the web application with the one route `POST /v1/report`."""
@@ -55,7 +54,7 @@ class ReportServer:
         if job is None or job["metadata"]["name"] != told.episode:
             return _answer(401, "the token is not of this episode's pod")
         if told.final:
-            self.hints[job["metadata"]["uid"]] = told
+            self.cache.hints[job["metadata"]["uid"]] = told
             package = package_of(job)
             if package:
                 self.queue.add(package)

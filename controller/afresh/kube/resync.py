@@ -38,8 +38,8 @@ async def resync(kube: Kube, waker: Waker, cache: Cache, namespaces: tuple[str, 
         pause = AGAIN_SECONDS
         try:
             await _list_all(kube, waker, cache, namespaces)
-        except KubeError as error:
-            log.warning("not_resynced", error=str(error))
+        except Exception:  # the loop's top: what is odd today must not end resyncing for good
+            log.exception("not_resynced")
 
 
 async def _list_all(

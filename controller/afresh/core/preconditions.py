@@ -1,0 +1,95 @@
+"""The rules about what must be so before anything starts: the spec, the branch, the class.
+
+Each is named as the fact that it finds, and stalls the package with the sentence that mends it.
+"""
+
+from fnmatch import fnmatchcase
+
+from afresh.core import graph
+from afresh.core.actions import Answer
+from afresh.core.answers import stall
+from afresh.core.ceilings import excesses
+from afresh.core.observed import Observed
+from afresh.core.reasons import Reason
+from afresh.core.settle import Standing
+from afresh.core.unsupported import unsupported
+
+
+def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
+    """The package asks for something that cannot be; only an edit helps."""
+    entries = seen.package.spec.subtasks
+    alike = graph.same_name(entries)
+    if alike:
+        return stall(
+            Reason.INVALID_SPEC,
+            f"The subtask ids {alike[0]} and {alike[1]} differ only in case; rename one.",
+        )
+    path = graph.cycle(entries)
+    if not path:
+        return None
+    return stall(
+        Reason.INVALID_SPEC,
+        f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
+        "dependsOn.",
+    )
+
+
+def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
+    """Another package works on the same branch (S1-11)."""
+    if seen.rival is None:
+        return None
+    return stall(
+        Reason.BRANCH_IN_USE,
+        f"The branch {seen.package.branch} of this repository is worked on by the package "
+        f"{seen.rival}; choose another spec.repository.branch or delete that package.",
+    )
+
+
+def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
+    """The package names a class that does not exist."""
+    if seen.agent_class:
+        return None
+    return stall(
+        Reason.AGENT_CLASS_NOT_FOUND,
+        f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
+        "spec.agentClassName.",
+    )
+
+
+def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
+    """The package brings an image that its class does not allow."""
+    image = seen.package.spec.image
+    if image is None or seen.agent_class is None:
+        return None
+    allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
+    if any(fnmatchcase(image, pattern) for pattern in allowed):
+        return None
+    return stall(
+        Reason.IMAGE_NOT_ALLOWED,
+        f"The image {image} is not allowed by the AgentClass "
+        f"{seen.package.spec.agent_class_name}; use its image or have it added to "
+        "spec.allowedImages there.",
+    )
+
+
+def not_supported(seen: Observed, standing: Standing) -> Answer | None:
+    """The package or its class sets a field that this version does not act on."""
+    if seen.agent_class is None:
+        return None
+    sentence = next(unsupported(seen.package.spec, seen.agent_class.spec), None)
+    return stall(Reason.NOT_SUPPORTED, sentence) if sentence else None
+
+
+def above_ceiling(seen: Observed, standing: Standing) -> Answer | None:
+    """The package asks for more than its class allows."""
+    if seen.agent_class is None:
+        return None
+    first = next(excesses(seen.package.spec, seen.agent_class.spec), None)
+    if first is None:
+        return None
+    field, asked, allowed = first
+    return stall(
+        Reason.ABOVE_CEILING,
+        f"{field} is {asked}, and the AgentClass {seen.package.spec.agent_class_name} allows "
+        f"{allowed}; lower it or have spec.ceilings raised there.",
+    )

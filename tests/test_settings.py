@@ -1,0 +1,37 @@
+"""The operator's settings: defaults, and one clear sentence for what is wrong."""
+
+import pytest
+
+from afresh.settings import Settings, SettingsError
+
+GOOD = {"AFRESH_RUNNER_IMAGE": "example.com/runner:1"}
+
+
+def test_only_the_runners_image_is_required() -> None:
+    settings = Settings.from_environment(GOOD)
+
+    assert (settings.runner_image, settings.namespaces) == ("example.com/runner:1", ())
+    assert (settings.log_level, settings.log_format) == ("INFO", "json")
+
+
+def test_namespaces_are_a_comma_separated_list() -> None:
+    settings = Settings.from_environment({**GOOD, "AFRESH_NAMESPACES": "team-a, team-b,"})
+
+    assert settings.namespaces == ("team-a", "team-b")
+
+
+BAD = [
+    pytest.param({}, "AFRESH_RUNNER_IMAGE is not set", id="no image"),
+    pytest.param({**GOOD, "AFRESH_WORKERS": "many"}, "AFRESH_WORKERS must be", id="not a number"),
+    pytest.param({**GOOD, "AFRESH_WORKERS": "0"}, "AFRESH_WORKERS must be", id="zero"),
+    pytest.param({**GOOD, "AFRESH_LOG_LEVEL": "loud"}, "one of INFO, DEBUG", id="log level"),
+    pytest.param({**GOOD, "AFRESH_LOG_FORMAT": "xml"}, "one of json, console", id="log format"),
+]
+
+
+@pytest.mark.parametrize(("environment", "want"), BAD)
+def test_a_wrong_setting_is_named_with_the_mend(environment: dict[str, str], want: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment(environment)
+
+    assert want in str(caught.value)
