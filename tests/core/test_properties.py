@@ -41,6 +41,8 @@ REASONS = [
     "Removed",
 ]
 
+SKIPPED_FOR = ["SkippedByUser", "TooManyFailures", "Removed"]
+
 
 @st.composite
 def packages(draw: st.DrawFn) -> Any:
@@ -67,14 +69,17 @@ def packages(draw: st.DrawFn) -> Any:
 
 @st.composite
 def records(draw: st.DrawFn, name: str) -> Any:
+    phase = draw(st.sampled_from(SubtaskPhase))
+    # A record gives each settled phase its own reasons.
+    reasons = {SubtaskPhase.DONE: ["Verified"], SubtaskPhase.SKIPPED: SKIPPED_FOR}
     return make_record(
         name,
-        phase=draw(st.sampled_from(SubtaskPhase)),
+        phase=phase,
         attempts=draw(st.integers(0, 3)),
         observed_revision=draw(st.integers(0, 2)),
         consecutive_failures=draw(st.integers(0, 2)),
         transient_retries=draw(st.integers(0, 12)),
-        reason=draw(st.sampled_from(REASONS)),
+        reason=draw(st.sampled_from(reasons.get(phase, REASONS))),
         message="Because.",
         not_before=draw(st.none() | st.integers(-60, 60).map(lambda s: NOW + seconds(s))),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Launch, Verdict
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
+from afresh.core.text import one_line
 
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 RETRIES = "2"
@@ -48,7 +49,12 @@ class ClaudeReader:
 
     def event(self, line: str) -> str | None:
         """Take in an event; anything that is not JSON is for people only."""
-        event = _json(line)
+        try:
+            return self._take(line, _json(line))
+        except RecursionError:
+            return "an event that is nested too deeply"
+
+    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
             head = RESULT_HEAD.match(line)  # too long to be whole, but what decides comes first
             if head is None:
@@ -91,7 +97,7 @@ class ClaudeReader:
         return self._failure(self._last_error or f"exit code {exit_code}")
 
     def _failure(self, text: str) -> Verdict:
-        message = f"The agent's program failed: {text[:TEXT_LENGTH]}"
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
         if TOO_LONG.search(text):
             return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
         # Behind the gateway, the gateway knows better than any text.
@@ -182,6 +188,5 @@ def _plain(content: object) -> str:
 
 def _error_text(result: Mapping[str, Any]) -> str:
     errors = result.get("errors")
-    if isinstance(errors, list) and errors:
-        return str(errors[0])
-    return str(result.get("result") or "")
+    text = errors[0] if isinstance(errors, list) and errors else result.get("result")
+    return text if isinstance(text, str) else ""

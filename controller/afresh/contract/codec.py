@@ -19,15 +19,19 @@ class ContractError(ValueError):
 
 
 def dumps(message: object) -> str:
-    """Return `message` as compact JSON; fields equal to their defaults are left out."""
-    return json.dumps(encode(message), separators=(",", ":"), ensure_ascii=False)
+    """Return `message` as compact JSON; fields equal to their defaults are left out.
+
+    Half a surrogate pair, which no encoding can hold, becomes a question mark.
+    """
+    text = json.dumps(encode(message), separators=(",", ":"), ensure_ascii=False)
+    return text.encode(errors="replace").decode()
 
 
 def loads(kind: type[T], text: str) -> T:
     """Parse `text` as a `kind`. Raises ContractError naming the field that is wrong."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ContractError(f"{kind.__name__} is not JSON: {error}") from error
     return decode(kind, data)
 

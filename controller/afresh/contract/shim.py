@@ -6,11 +6,18 @@ run under dash, bash in POSIX mode and busybox ash, with nothing but a shell in 
 The control volume is mounted read-only. The runner makes the FIFOs `go`, `done`, `out` and `err`
 in it; `go` appears last. Lines on `go`:
 
+- `keys KEY NAME KEY KEY ...`: the words by which answers are believed: one for `killed`, and two
+  for each command that may follow. Nobody but this process has seen them; each is used up once.
 - `run NAME`: run NAME.sh from the control volume, NAME.stdin as its input if there is one.
-  Answers `started NAME`, and `rc NAME CODE` at its end.
-- `term`, `kill`: signal every process of the container but this one. `kill` answers `killed` when
-  none is left.
+  Answers `started KEY`, and `rc KEY CODE` at its end; without keys, nothing.
+- `term`, `kill`: signal every process of the container but this one. `kill` answers `killed KEY`
+  when none is left.
 - `exit`: end.
+
+Every process of the container can read and write these FIFOs through /proc/1/fd. So keys come only
+while there is no other process: after `hello`, and after `killed`. They are shell variables, never
+exported and never an argument of a program. A kernel that lets a process trace any other of the
+same user (kernel.yama.ptrace_scope 0) lets it read them, and no shell can prevent that.
 
 While a command runs, a listener reads `go`; at other times process 1 does. The command runs in the
 foreground, because a shell starts background commands with SIGINT ignored, and because process 1
@@ -23,10 +30,8 @@ during a command it is the runner, which gets TERM at the same moment, that pass
 SHIM = r"""
 control=${AFRESH_CONTROL:-/afresh/control}
 trap 'exit 143' TERM
-if [ $$ -ne 1 ]; then
-  echo 'afresh: this must be the first process of a container' >&2
-  exit 1
-fi
+# A variable of the image's environment would stay exported.
+unset keys killed line started ended
 while [ ! -p "$control/go" ]; do
   [ -e "$control/closed" ] && exit 0
   sleep 0.02 2>/dev/null || sleep 1
@@ -34,6 +39,12 @@ done
 exec 3<"$control/go" 4>"$control/done" 5>"$control/out" 6>"$control/err"
 
 say() { printf '\n%s\n' "$*" >&4; }
+
+if [ $$ -ne 1 ]; then
+  say refused first
+  echo 'afresh: this must be the first process of a container' >&2
+  exit 1
+fi
 
 limited() {
   while read -r first second soft rest; do
@@ -70,7 +81,7 @@ kill_all() {
 obey() {
   case $1 in
     term) kill -s TERM -- -1 2>/dev/null ;;
-    kill) kill_all && say killed ;;
+    kill) kill_all && say killed "$killed" ;;
   esac
 }
 
@@ -79,17 +90,28 @@ listen() {
   kill -s KILL -- -1
 }
 
+take_keys() {
+  case $keys in *" $1 "*) ;; *) return 1 ;; esac
+  line=${keys#*" $1 "}
+  keys=${keys%%" $1 "*}
+  started=${line%% *}
+  line=${line#* }
+  ended=${line%% *}
+  keys="$keys ${line#* }"
+}
+
 run() {
+  take_keys "$1" || return
   input=/dev/null
   [ -f "$control/$1.stdin" ] && input=$control/$1.stdin
   listen >/dev/null 2>&1 &
   listener=$!
-  say started "$1"
+  say started "$started"
   /bin/sh "$control/$1.sh" <"$input" >&5 2>&6 3<&- 4>&- 5>&- 6>&-
   code=$?
   kill -s KILL $listener 2>/dev/null
   wait $listener 2>/dev/null
-  say rc "$1" $code
+  say rc "$ended" $code
 }
 
 if [ -n "${AFRESH_PIDS_LIMIT:-}" ]; then
@@ -100,9 +122,10 @@ if [ -n "${AFRESH_PIDS_LIMIT:-}" ]; then
   fi
 fi
 say hello
-while read -r verb name <&3; do
+while read -r verb rest <&3; do
   case $verb in
-    run) run "$name" ;;
+    keys) killed=${rest%% *} keys=" ${rest#* } " ;;
+    run) run "$rest" ;;
     exit) exit 0 ;;
     *) obey "$verb" ;;
   esac

@@ -13,7 +13,7 @@ from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.script import Script
 from afresh.episode.step import GONE, meet, run_step
-from afresh.episode.workplace import Workplace
+from afresh.episode.workplace import AGENT, SETUP, Workplace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ def get_ready(work: Workplace) -> None:
     setup = work.order.setup
     if setup is None:
         return
-    end = run_step(work.agent_control, "setup", setup, work.paths.agent_sees, work.log)
+    end = run_step(work.agent_control, SETUP, setup, work.paths.agent_sees, work.log)
     if end.exit_code:
         raise Ended(
             Outcome.CONFIG,
@@ -51,7 +51,7 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
         argv=launch.argv, seen=work.paths.agent_sees, environment=launch.environment
     ).text()
     limit = work.order.agent.timeout_seconds
-    command = Command(name="agent", script=script, stdin=launch.stdin, limit=limit)
+    command = Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
     try:
         ending = work.agent_control.run(
             command, out, err, lambda: work.reporter.reached("agentStarted")

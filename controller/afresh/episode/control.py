@@ -1,14 +1,15 @@
 """The runner's end of one control volume: starts commands there and hears how they end.
 
 The other end is `contract.shim`. What comes back was written by whoever runs in that container: it
-is a claim. This file promises that no such claim can hang the runner or fill its memory.
+is a claim, unless it carries a key that only the shim was told: how a command ended, and that no
+process is left. This file promises that no claim can hang the runner or fill its memory.
 """
 
 import contextlib
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ CHUNK = 1 << 16
 WORD_LIMIT = 256
 RESEND_SECONDS = 0.5
 DRAIN_LIMIT = 64 << 20
+KEY_BYTES = 16
 
 
 class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as Ended is
@@ -58,12 +60,28 @@ class Patience:
     after_kill: float = 5.0
 
 
-class Control:
-    """Talks to the shim of one container."""
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The words by which the answers to one command are believed."""
 
-    def __init__(self, directory: Path, patience: Patience | None = None) -> None:
+    started: str
+    ended: str
+
+
+class Control:
+    """Talks to the shim of one container, which runs each of the named commands when asked to.
+
+    A command runs at most once after the greeting, and once more after each `clear`.
+    """
+
+    def __init__(
+        self, directory: Path, commands: Sequence[str], patience: Patience | None = None
+    ) -> None:
         self._directory = directory
+        self._commands = tuple(commands)
         self._patience = patience or Patience()
+        self._keys: dict[str, _Keys] = {}
+        self._killed = ""
         self._greeted = False
         self._words = LineReader(WORD_LIMIT)
         self._poller = select.poll()
@@ -95,6 +113,7 @@ class Control:
                 if word == "hello":
                     self._forget_names()
                     self._greeted = True
+                    self._give_keys()
                     return
                 if word.startswith("refused "):
                     raise ContainerRefused(word.removeprefix("refused "))
@@ -105,6 +124,7 @@ class Control:
         `started` is called when the container says that it begins. Raises ContainerGone if the
         container ends before that; afterwards, that is an Ending without an exit code.
         """
+        keys = self._keys.pop(command.name)
         self._write_file(f"{command.name}.sh", command.script)
         if command.stdin is not None:
             self._write_file(f"{command.name}.stdin", command.stdin)
@@ -122,10 +142,10 @@ class Control:
                     raise
                 break
             for word in words:
-                if word == f"started {command.name}":
+                if word == f"started {keys.started}":
                     has_started = True
                     started()
-                code = _exit_code(word, command.name)
+                code = _exit_code(word, keys.ended)
                 if code is not None:
                     self._drain(sinks)
                     return Ending(exit_code=code, timed_out=watch.expired)
@@ -133,11 +153,13 @@ class Control:
 
     def clear(self) -> bool:
         """Kill every process that is left. False if the container does not confirm it in time."""
+        killed = f"killed {self._killed}"
         give_up = time.monotonic() + self._patience.after_kill
         while time.monotonic() < give_up:
             self._say("kill")
             try:
-                if "killed" in self._hear(RESEND_SECONDS):
+                if killed in self._hear(RESEND_SECONDS):
+                    self._give_keys()
                     return True
             except ContainerGone:
                 return True
@@ -154,6 +176,13 @@ class Control:
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / CLOSED).touch()
         self._forget_names()
+
+    def _give_keys(self) -> None:
+        """Tell the shim new keys. Nobody else may be in the container, who could read them."""
+        self._killed = _new_key()
+        self._keys = {name: _Keys(_new_key(), _new_key()) for name in self._commands}
+        words = (f"{name} {keys.started} {keys.ended}" for name, keys in self._keys.items())
+        self._say(f"keys {self._killed} {' '.join(words)}")
 
     def _forget_names(self) -> None:
         for name in FIFOS:
@@ -232,8 +261,12 @@ class _Watch:
         return ["kill"]
 
 
-def _exit_code(word: str, name: str) -> int | None:
+def _new_key() -> str:
+    return os.urandom(KEY_BYTES).hex()
+
+
+def _exit_code(word: str, key: str) -> int | None:
     head, _, code = word.rpartition(" ")
-    if head != f"rc {name}" or not code.isdecimal() or len(code) > 3:
+    if head != f"rc {key}" or not code.isdecimal() or len(code) > 3:
         return None
     return int(code)

@@ -100,7 +100,7 @@ def _judge(work: Workplace, task: Task, start: Start, end: AgentEnd) -> Snapshot
         snapshot.check_scope(task, shot)
     except Ended as problem:
         problems.append(problem)
-    if not problems and not shot.changes and outbox.unchanged is None:
+    if not problems and not shot.changes and not outbox.unchanged:
         problems.append(Ended(Outcome.NO_CHANGES, SILENT))
     if problems:
         first = min(problems, key=lambda problem: PRECEDENCE.index(problem.outcome))

@@ -5,10 +5,14 @@ Owns the one exception that carries an outcome. What follows from an outcome is 
 
 from afresh.contract.report import VerifyResult
 from afresh.contract.words import Outcome
+from afresh.core.text import one_line
 
 
 class Ended(Exception):  # noqa: N818  # an end is not always an error
-    """The subtask ends with `outcome`. `message` is a stable sentence that a user can act on."""
+    """The subtask ends with `outcome`. `message` is a stable sentence that a user can act on.
+
+    It may quote an agent: it is kept as one line of printable characters.
+    """
 
     def __init__(
         self,
@@ -18,8 +22,8 @@ class Ended(Exception):  # noqa: N818  # an end is not always an error
         exit_code: int | None = None,
         verify: VerifyResult | None = None,
     ) -> None:
-        super().__init__(message)
+        self.message = one_line(message)
+        super().__init__(self.message)
         self.outcome = outcome
-        self.message = message
         self.exit_code = exit_code
         self.verify = verify

@@ -23,7 +23,7 @@ from afresh.episode.process import on_terminate, process_start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
 from afresh.episode.subtask import do_subtask
-from afresh.episode.workplace import Workplace
+from afresh.episode.workplace import AGENT, SETUP, VERIFY, Workplace
 
 STAY_SECONDS = 2.5
 STOPPED = "The runner was told to stop."
@@ -74,8 +74,8 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
         log=log,
         meter=Meter(order.agent.max_turns, order.agent.pricing),
         reporter=Reporter(order.episode, subtasks, paths.termination_log, post),
-        agent_control=Control(paths.agent_control),
-        verify_control=Control(paths.verify_control),
+        agent_control=Control(paths.agent_control, (SETUP, AGENT)),
+        verify_control=Control(paths.verify_control, (SETUP, VERIFY)),
     )
 
 
@@ -83,7 +83,7 @@ def _refuse_order(paths: Paths, problem: str) -> int:
     report = Report(episode="", stage="start", final=True, log_tail=problem)
     paths.termination_log.write_text(fit(report), encoding="utf-8")
     for directory in (paths.agent_control, paths.verify_control):
-        Control(directory).leave()
+        Control(directory, ()).leave()
     return 1
 
 
@@ -108,17 +108,22 @@ def _do_all(work: Workplace) -> bool:
         return False
     for task in tasks:
         try:
-            result = do_subtask(work, task)
-        except Ended as end:
-            work.log.ended(end)
-            result = _not_done(task, end)
+            if not _do(work, task):
+                return False
         except Exception as error:  # the top of the loop: there is a Report whatever happens
             work.log.failure(error)
             return False
-        work.reporter.add(result)
-        if result.commit is None:
-            return False
     return True
+
+
+def _do(work: Workplace, task: Task) -> bool:
+    try:
+        result = do_subtask(work, task)
+    except Ended as end:
+        work.log.ended(end)
+        result = _not_done(task, end)
+    work.reporter.add(result)
+    return result.commit is not None
 
 
 def _not_done(task: Task, end: Ended) -> Result:

@@ -18,7 +18,10 @@ NO_LIMIT = (
     "or busybox."
 )
 GONE = "A container of the pod ended before it was needed."
-NOT_FIRST = "The pod's containers must not share a process namespace."
+NOT_FIRST = (
+    "The shell is not the first process of its container; let nothing in the cluster add "
+    "shareProcessNamespace or a wrapper to the pod."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

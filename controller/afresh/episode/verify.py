@@ -13,7 +13,7 @@ from afresh.contract.words import Checkout
 from afresh.episode import worktree
 from afresh.episode.git_faults import GitError
 from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
-from afresh.episode.workplace import Workplace
+from afresh.episode.workplace import SETUP, VERIFY, Workplace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,11 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
     if setup:
-        end = run_step(work.verify_control, "setup", setup, seen, work.log)
+        end = run_step(work.verify_control, SETUP, setup, seen, work.log)
         if end.exit_code:
             return end, _sentence("setup command", end.exit_code)
     step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
-    end = run_step(work.verify_control, "verify", step, seen, work.log)
+    end = run_step(work.verify_control, VERIFY, step, seen, work.log)
     return end, _sentence("acceptance command", end.exit_code) if end.exit_code else None
 
 

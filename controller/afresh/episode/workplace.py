@@ -13,6 +13,11 @@ from afresh.episode.meter import Meter
 from afresh.episode.paths import Paths
 from afresh.episode.report import Reporter
 
+# The commands that the agent's container and verify's run.
+SETUP = "setup"
+AGENT = "agent"
+VERIFY = "verify"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
