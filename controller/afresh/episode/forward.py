@@ -1,14 +1,15 @@
 """Forwards a request of the agent to the provider, and the answer back, as streams.
 
 Owns what of a request reaches the provider and what of an answer reaches the agent: no credential
-of the agent's goes out, and none of the runner's comes back. With `upstream_request` the only file
-that knows aiohttp.
+of the agent's goes out, and none of the runner's comes back. With `upstream_request` and
+`request_body` the only file that knows aiohttp.
 """
 
 import asyncio
 import contextlib
 import socket
 import time
+from collections.abc import AsyncIterator
 
 import aiohttp
 from aiohttp import web
@@ -16,16 +17,14 @@ from aiohttp import web
 from afresh.episode.answer_reader import AnswerReader
 from afresh.episode.meter import Meter, Turn
 from afresh.episode.model_api import Fault, Route, Upstream
-from afresh.episode.upstream_request import Body, build_request, open_session, returned_headers
-from afresh.episode.upstream_request import with_model as enforce_model
+from afresh.episode.request_body import BodyDesk, Refused, read_whole
+from afresh.episode.upstream_request import build_request, open_session, returned_headers
 
 SHUTDOWN_SECONDS = 0.05
 ERROR_LIMIT = 64 << 10
-BODY_LIMIT = 64 << 20
 HEADER_LIMIT = 64 << 10
 NO_TURN_LEFT = "The turn limit of this task is reached."
 NOT_A_MODEL_PATH = "Only requests for the model pass."
-TOO_LARGE = "The request is too large."
 UNREACHABLE = "The model's endpoint cannot be reached."
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
@@ -74,6 +73,7 @@ class Forwarder:
         self._upstream = upstream
         self._meter = meter
         self._session = session
+        self._desk = BodyDesk(upstream.model)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -82,46 +82,51 @@ class Forwarder:
             return self._refusal(403, NOT_A_MODEL_PATH)
         if route is Route.LOCAL:
             return web.Response()
-        body: Body = request.content if request.can_read_body else None
-        if body is not None and self._upstream.model:
-            whole = await _read(request.content, BODY_LIMIT)
-            if whole is None:
-                return self._refusal(413, TOO_LARGE)
-            body = enforce_model(whole, self._upstream.model)
         if route is Route.FORWARD:
-            return await self._forward(request, body)
+            return await self._forward(request)
         turn = self._meter.begin()
         if turn is None:
             return self._refusal(400, NO_TURN_LEFT)
         with turn:
-            return await self._generate(request, body, turn)
+            return await self._generate(request, turn)
 
-    async def _forward(self, request: web.BaseRequest, body: Body) -> web.StreamResponse:
+    async def _forward(self, request: web.BaseRequest) -> web.StreamResponse:
         """Pass request and answer on; nothing is counted."""
         try:
-            async with build_request(self._session, self._upstream, request, body) as answer:
+            async with self._asking(request) as answer:
                 return await _pass_on(request, answer, _Unread())
+        except Refused as refused:
+            return self._refusal(refused.status, str(refused))
         except BROKEN:
             return self._refusal(502, UNREACHABLE)
 
-    async def _generate(
-        self, request: web.BaseRequest, body: Body, turn: Turn
-    ) -> web.StreamResponse:
+    async def _generate(self, request: web.BaseRequest, turn: Turn) -> web.StreamResponse:
         """Pass request and answer on, and tell the turn what comes."""
         try:
-            async with build_request(self._session, self._upstream, request, body) as answer:
+            async with self._asking(request) as answer:
                 if answer.status >= 300:
                     return await self._refused(answer, turn)
                 reader = AnswerReader(self._upstream.api, answer.content_type)
                 turn.answer = reader.answer
                 return await _pass_on(request, answer, reader)
+        except Refused as refused:
+            return self._refusal(refused.status, str(refused))
         except BROKEN as error:
             distrusted = isinstance(error, aiohttp.ClientSSLError)
             turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
             return self._refusal(502, UNREACHABLE)
 
+    @contextlib.asynccontextmanager
+    async def _asking(self, request: web.BaseRequest) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
+        async with self._desk.body_of(request) as body:
+            asked = build_request(self._session, self._upstream, request, body)
+            answer = await asked
+        async with answer:
+            yield answer
+
     async def _refused(self, answer: aiohttp.ClientResponse, turn: Turn) -> web.Response:
-        body = await _read(answer.content, ERROR_LIMIT) or b""
+        body = await read_whole(answer.content, ERROR_LIMIT) or b""
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api = self._upstream.api
         turn.fault = api.fault_of(answer.status, body)
@@ -178,13 +183,3 @@ def _hang_up(request: web.BaseRequest) -> None:
     """Break the connection, so that the agent sees that the answer is not whole."""
     if request.transport:
         request.transport.abort()
-
-
-async def _read(content: aiohttp.StreamReader, limit: int) -> bytes | None:
-    """Read a whole body; None if it is longer than `limit`."""
-    body = bytearray()
-    async for piece in content.iter_any():
-        body += piece
-        if len(body) > limit:
-            return None
-    return bytes(body)

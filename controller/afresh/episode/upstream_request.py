@@ -77,15 +77,19 @@ def returned_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in NOT_RETURNED}
 
 
-def with_model(body: bytes, model: str) -> bytes:
-    """Return a request's body with this model; as it is if it asks for it, or is no JSON object."""
+def with_model(body: bytes, model: str) -> bytes | None:
+    """Return a request's body with this model; None if it is no JSON object.
+
+    It is always written anew: of two keys of one name, two readers may believe different ones.
+    """
     try:
         asked = json.loads(body)
-    except ValueError:
-        return body  # the provider will refuse it
-    if not isinstance(asked, dict) or asked.get("model") == model:
-        return body
-    return json.dumps(asked | {"model": model}).encode()
+        if not isinstance(asked, dict):
+            return None
+        asked["model"] = model
+        return json.dumps(asked, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
 
 
 def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
