@@ -17,8 +17,12 @@ help: ## Show what can be done
 demo: ## See a real cluster run a real package (CLUSTER=current: yours; MODEL=real: with ANTHROPIC_API_KEY)
 	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL)
 
-demo-down: ## Remove the demo's cluster and everything it left
+demo-down: ## Remove the demo's cluster and everything it left (CLUSTER=current: what it put on yours)
+ifeq ($(CLUSTER),current)
+	@python3 deploy/demo/run.py --cluster current --remove
+else
 	@python3 deploy/cluster down demo
+endif
 
 test: ## Run every test there is: lint, types, contracts, unit, API server, end to end
 	@deploy/test.sh

@@ -14,7 +14,7 @@ import time
 from string import Template
 from typing import Any
 
-from target import IMAGES, REPOSITORY, DemoError, Target, current, own, progress
+from target import IMAGES, REPOSITORY, DemoError, Target, current, own, progress, using_current
 
 NAME = "demo"
 NAMESPACE = "afresh-demo"
@@ -31,6 +31,8 @@ def main() -> int:
     """Run the demo; return the exit status."""
     options = _options()
     try:
+        if options.remove:
+            return _remove(using_current())
         target = current() if options.cluster == "current" else own(NAME, IMAGES)
         api_key = _api_key(options.model)
         install_operator(target)
@@ -58,7 +60,13 @@ def _options() -> argparse.Namespace:
         help="scripted (default): a model server without a model; real: Anthropic's API, with "
         "the key in ANTHROPIC_API_KEY and --cluster current",
     )  # fmt: skip
+    parser.add_argument(
+        "--remove", action="store_true",
+        help="with --cluster current: remove what the demo put there",
+    )  # fmt: skip
     options = parser.parse_args()
+    if options.remove and options.cluster != "current":
+        parser.error("--remove needs --cluster current: the own cluster goes with make demo-down")
     if options.model == "real" and options.cluster != "current":
         parser.error("--model real needs --cluster current: the own cluster has no route outside")
     return options
@@ -89,7 +97,7 @@ def install_operator(target: Target) -> None:
 def start_servers(target: Target, api_key: str) -> None:
     """Start the demo's namespace anew with its two servers and their secrets."""
     with progress.step("starting a git server and a model server"):
-        target.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
+        _delete_namespace(target)
         _apply(target, "servers.yaml", IMAGES=target.images, TAG=target.tag)
         # By standard input: a secret on a command line could be read by every user.
         for manifest in (
@@ -101,6 +109,28 @@ def start_servers(target: Target, api_key: str) -> None:
             target.kubectl(
                 "rollout", "status", f"deployment/{server}", "-n", NAMESPACE, "--timeout=120s"
             )
+
+
+def _remove(target: Target) -> int:
+    """Take everything of the demo off somebody's cluster but the CRDs, which may be in use."""
+    with progress.step("removing the demo, its secrets and the operator"):
+        _delete_namespace(target)
+        target.kubectl("delete", "agentclass", "demo-claude", "--ignore-not-found")
+        target.run("helm", "uninstall", "afresh", "--namespace", SYSTEM, "--ignore-not-found")
+        target.kubectl("delete", "namespace", SYSTEM, "--ignore-not-found", "--timeout=120s")
+    print("The CRDs stay; without other packages, remove them too: kubectl delete -f crds/")
+    return 0
+
+
+def _delete_namespace(target: Target) -> None:
+    """Delete the demo's namespace. Raises DemoError if it is not the demo's."""
+    found = target.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "json")
+    if not found.strip():
+        return
+    labels = json.loads(found)["metadata"].get("labels", {})
+    if labels.get("app.kubernetes.io/part-of") != NAMESPACE:
+        raise DemoError(f"The namespace {NAMESPACE} is not the demo's: rename or remove it first.")
+    target.kubectl("delete", "namespace", NAMESPACE, "--timeout=120s")
 
 
 def _apply_package(target: Target, model: str) -> None:

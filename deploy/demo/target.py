@@ -71,18 +71,23 @@ def own(name: str, images: tuple[str, ...]) -> Target:
 
 
 def current() -> Target:
-    """Use the cluster that the kubeconfig names. Raises DemoError if that cannot be."""
+    """Use the cluster that the kubeconfig names and give it images. Raises DemoError."""
+    target = using_current()
+    context = target.kubectl("config", "current-context").strip()
+    if "IMAGES" not in os.environ:
+        _bring_images(context, target.tag)
+    progress.say(f"using the cluster of the context {context}")
+    return target
+
+
+def using_current() -> Target:
+    """Return the cluster that the kubeconfig names. Raises DemoError if that cannot be."""
     for program in ("kubectl", "helm"):
         if shutil.which(program) is None:
             raise DemoError(f"CLUSTER=current needs {program} on the PATH: install it.")
-    images = os.environ.get("IMAGES")
+    images = os.environ.get("IMAGES", OWN_IMAGES)
     tag = os.environ.get("TAG", OWN_TAG)
-    target = Target((), images or OWN_IMAGES, tag, "kubectl get wp,st -n afresh-demo")
-    context = target.kubectl("config", "current-context").strip()
-    if images is None:
-        _bring_images(context, tag)
-    progress.say(f"using the cluster of the context {context}")
-    return target
+    return Target((), images, tag, "kubectl get wp,st -n afresh-demo")
 
 
 def _bring_images(context: str, tag: str) -> None:

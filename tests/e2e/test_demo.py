@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import ROOT, Cluster
 from tests.e2e.conftest import Told
 
 pytestmark = pytest.mark.cluster
@@ -46,6 +46,19 @@ def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) ->
     ]
     assert [attempt["outcome"] for attempt in attempts] == ["Success"] * 5
     assert all(attempt["turns"] > 1 for attempt in attempts)
+
+
+def test_a_namespace_that_is_not_the_demos_is_never_deleted(cluster: Cluster, demo: Told) -> None:
+    label = "app.kubernetes.io/part-of"
+    cluster.kubectl("label", "namespace", "afresh-demo", f"{label}-")
+    try:
+        done = cluster.run("make", "-C", str(ROOT), "demo-down", "CLUSTER=current")
+    finally:
+        cluster.kubectl("label", "namespace", "afresh-demo", f"{label}=afresh-demo")
+
+    assert done.returncode != 0
+    assert "The namespace afresh-demo is not the demo's" in done.stderr
+    assert cluster.get("namespace", "afresh-demo", "default")["status"]["phase"] == "Active"
 
 
 def test_the_model_key_is_in_no_object_but_its_secret(cluster: Cluster, demo: Told) -> None:
