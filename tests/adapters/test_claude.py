@@ -182,3 +182,29 @@ def test_event_is_one_line_for_people_or_nothing(event: object, want: str | None
     line = event if isinstance(event, str) else json.dumps(event)
 
     assert ClaudeReader(behind_gateway=True).event(line) == want
+
+
+def test_text_of_a_failure_is_one_printable_line():
+    reader = read(BAD | {"result": "first\nsecond \ud800 \x1b[1m third"})
+
+    assert reader.verdict(1).message == "The agent's program failed: first second [1m third"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('{"a":' * 100_000, id="too deep to be read"),
+        *(
+            pytest.param(
+                f'{{"type":"{kind}","{name}":{"[" * depth}{"]" * depth}}}', id=f"{kind} of {depth}"
+            )
+            for kind, name in (("result", "subtype"), ("result", "errors"))
+            for depth in range(900, 1000, 7)
+        ),
+    ],
+)
+def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
+    reader = ClaudeReader(behind_gateway=True)
+
+    assert reader.event(line)
+    assert reader.verdict(0).outcome in (Outcome.NO_RESULT, Outcome.AGENT_ERROR)

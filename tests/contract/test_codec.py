@@ -55,7 +55,17 @@ def test_a_fitted_report_is_valid_small_and_keeps_what_decides(told: Report) -> 
     assert (read.episode, read.final) == (told.episode, told.final)
 
 
+def test_text_that_no_encoding_can_hold_is_written_and_cut_like_any_other() -> None:
+    told = Report(episode="e", stage="x", log_tail="\ud800" * 4000)
+
+    text = report.fit(told)
+
+    assert len(text.encode()) <= report.REPORT_MAX_BYTES
+    assert set(report.parse(text).log_tail) == {"?"}
+
+
 BAD = [
+    pytest.param('{"episode":' * 100_000, "Report is not JSON", id="nested too deeply"),
     pytest.param("", "Report is not JSON", id="empty"),
     pytest.param("[]", "Report must be an object", id="a list"),
     pytest.param("{}", "Report.episode is missing", id="no episode"),

@@ -9,6 +9,7 @@ from tests.episode.pod import Pod, make_agent, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
 
 BRANCH = "afresh/demo"
+PENDING = Marker.PENDING
 FIRST = (
     "T001: Greeting\n\nThe greeting exists.\n\nAfresh-Package: team-a/demo\n"
     "Afresh-Subtask: T001\nAfresh-Revision: 0\nAfresh-Files: hello.txt\n"
@@ -26,7 +27,9 @@ exit 1
 """
 
 
-def look(pod: Pod, remote: Remote, *, attempt: int) -> str:
+def look(
+    pod: Pod, remote: Remote, *, attempt: int, others: tuple[Marker, Marker] = (PENDING, PENDING)
+) -> str:
     """Run one episode for T002 and return what its agent has seen."""
     shutil.rmtree(pod.root, ignore_errors=True)
     pod.give_credentials(USERNAME, PASSWORD)
@@ -38,6 +41,8 @@ def look(pod: Pod, remote: Remote, *, attempt: int) -> str:
         plan=(
             PlanLine(id="T001", title="Greeting", marker=Marker.DONE),
             PlanLine(id="T002", title="Farewell", marker=Marker.PENDING),
+            PlanLine(id="T003", title="Thanks", marker=others[0]),
+            PlanLine(id="T004", title="Applause", marker=others[1]),
         ),
     )
     pod.run(order)
@@ -58,6 +63,40 @@ def test_third_attempt_on_the_same_head_sees_the_same_bytes_as_the_first(pod: Po
 
     assert first.splitlines() == third.splitlines()
     assert len(first.splitlines()) > 60
+
+
+def test_what_became_of_other_subtasks_without_a_commit_changes_no_byte(pod: Pod, remote: Remote):
+    remote.commit(BRANCH, {"hello.txt": "hello\n"}, base="main", message=FIRST)
+
+    first = look(pod, remote, attempt=1)
+    second = look(pod, remote, attempt=1, others=(Marker.SKIPPED, Marker.NEEDS_REVIEW))
+
+    assert first.splitlines() == second.splitlines()
+    assert "After this task comes T003 (Thanks)." in first
+
+
+def test_plan_that_the_agent_sees_has_the_markers_of_the_branch(pod: Pod, remote: Remote):
+    plan = "# Greet\n\n- [~] T003 Thanks\n- [S] T004 Applause\n"
+    remote.commit(BRANCH, {"hello.txt": "x", ".afresh/PLAN.md": plan}, base="main", message=FIRST)
+    lines = tuple(PlanLine(id=f"T00{number}", title="x", marker=PENDING) for number in range(1, 5))
+    order = make_order(remote.url, "cp .afresh/PLAN.md plan.md", plan=lines)
+
+    pod.run(replace(order, tasks=(make_task(id="T002", title="x"),)))
+
+    assert remote.file(BRANCH, "plan.md").splitlines()[-4:] == [
+        "- [x] T001 x", "- [~] T002 x", "- [ ] T003 x", "- [S] T004 x",
+    ]  # fmt: skip
+    assert remote.file(BRANCH, ".afresh/PLAN.md").splitlines()[-1] == "- [ ] T004 x"
+
+
+def test_plan_that_another_package_has_left_on_the_base_says_nothing_of_this_one(
+    pod: Pod, remote: Remote
+):
+    remote.commit("main", {".afresh/PLAN.md": "# Other\n\n- [x] T002 Other\n"})
+
+    pod.run(make_order(remote.url, "cp .afresh/PLAN.md plan.md"))
+
+    assert remote.file(BRANCH, "plan.md").splitlines()[-1] == "- [ ] T002 Farewell"
 
 
 def test_agent_sees_one_commit_without_history_and_none_of_the_runners_own_files(

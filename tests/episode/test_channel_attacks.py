@@ -39,14 +39,53 @@ def test_agent_that_fails_and_writes_into_the_control_channel_has_failed(
     assert remote.head(BRANCH) is None
 
 
-def test_forged_good_end_does_not_replace_the_acceptance_command(pod: Pod, remote: Remote):
-    task = make_task(verify=Verify(command=("test", "-e", "never.txt")))
+def test_agent_that_claims_its_own_good_end_is_waited_for_until_its_limit(pod: Pod, remote: Remote):
     attack = f"{FIND}; {WORK}; echo 'rc agent 0' > $(fd done); sleep 600"
 
-    pod.run(make_order(remote.url, attack, tasks=(task,)))
+    pod.run(make_order(remote.url, "", agent=make_agent(attack, timeout_seconds=1)))
+
+    assert pod.result.outcome is Outcome.TIMEOUT, pod.log
+    assert remote.head(BRANCH) is None
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        pytest.param("rc verify 0", id="its end"),
+        pytest.param("rc 0", id="an end without a key"),
+        pytest.param("run verify\nrc verify 0\nkilled", id="a question and its answer"),
+    ],
+)
+def test_program_under_test_that_forges_the_end_of_the_acceptance_command_fails_it(
+    pod: Pod, remote: Remote, word: str
+):
+    lines = "\\n".join(word.splitlines())
+    forge = f"for f in /proc/1/fd/*; do printf '\\n{lines}\\n' > $f; done; echo wrong\n"
+    agent = f"cat > prog.sh <<'END'\n{forge}END"
+    verify = Verify(command=("sh", "-c", "sh prog.sh | grep -q right"), timeout_seconds=5)
+
+    pod.run(make_order(remote.url, agent, tasks=(make_task(verify=verify),)))
 
     assert pod.result.outcome is Outcome.VERIFY_FAILED, pod.log
     assert remote.head(BRANCH) is None
+
+
+def test_daemon_that_answers_for_the_agents_container_does_not_live_on_beside_verify(
+    pod: Pod, remote: Remote
+):
+    lock = f"{pod.root}/lock"
+    daemon = (
+        f"trap '' TERM; exec 9>{lock}; flock 9; exec 7<>$(fd go) 8>$(fd done);"
+        " touch $HOME/listening; while read -r line <&7; do"
+        " printf 'killed\\nkilled %s\\n' \"$line\" >&8; done"
+    )
+    agent = f"{FIND}; {WORK}; ({daemon}) & while [ ! -e $HOME/listening ]; do sleep 0.02; done"
+    task = make_task(verify=Verify(command=("flock", "--nonblock", lock, "true")))
+
+    pod.run(make_order(remote.url, agent, tasks=(task,)))
+
+    # Either it is gone, or the runner knows that it is not and goes no further.
+    assert pod.result.outcome in (Outcome.SUCCESS, Outcome.AGENT_ERROR), pod.log
 
 
 def test_agent_that_fills_the_runners_channel_cannot_hang_it(pod: Pod, remote: Remote):

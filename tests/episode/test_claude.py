@@ -145,6 +145,30 @@ def test_missing_key_is_named_and_no_agent_is_started(
     assert "agentStarted" not in report.phases
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(
+            '{"type":"result","subtype":"x","is_error":true,"result":"\\ud800"}',
+            id="half a surrogate pair",
+        ),
+        pytest.param('{"a":' * 100_000, id="a line that is nested too deeply"),
+    ],
+)
+def test_program_that_prints_what_cannot_be_kept_has_failed_and_counts(
+    pod: Pod, remote: Remote, model_port: int, line: str
+):
+    pod.put("/afresh/secrets/model/api-key", KEY)
+    pod.put("/line", line + "\n")
+    program = pod.put("/bin/claude", f"#!/bin/sh\ncat {pod.root}/line\nexit 1\n")
+    program.chmod(0o755)
+    pod.image_environment = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+    pod.run(order_for(remote, model_port, "demo-model: idle"))
+
+    assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
+
+
 def test_image_without_the_program_is_a_matter_of_configuration(
     pod: Pod, remote: Remote, model_port: int
 ):

@@ -1,6 +1,7 @@
 """The control protocol: the runner's end against the real shim, under every shell it promises."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -35,8 +36,10 @@ class Container:
     out: bytearray = field(default_factory=bytearray)
     err: bytearray = field(default_factory=bytearray)
 
-    def run(self, script: str, *, limit: float = 20, stdin: str | None = None) -> Ending:
-        command = Command(name="test", script=script, limit=limit, stdin=stdin)
+    def run(
+        self, script: str, *, limit: float = 20, stdin: str | None = None, name: str = "test"
+    ) -> Ending:
+        command = Command(name=name, script=script, limit=limit, stdin=stdin)
         return self.control.run(command, self.out.extend, self.err.extend, lambda: None)
 
     @property
@@ -65,7 +68,7 @@ def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> 
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    return Container(Control(directory, QUICK), process, directory)
+    return Container(Control(directory, ("test", "later"), QUICK), process, directory)
 
 
 @pytest.fixture(params=SHELLS.values(), ids=SHELLS.keys())
@@ -97,7 +100,7 @@ def test_command_without_input_reads_nothing(container: Container):
 
 def test_command_has_no_control_files_open_and_ignores_no_signal(container: Container):
     container.run("exec ls /proc/self/fd; :")
-    container.run("exec grep SigIgn /proc/self/status")
+    container.run("exec grep SigIgn /proc/self/status", name="later")
 
     assert container.out.split() == [b"0", b"1", b"2", b"3", b"SigIgn:", b"0000000000000000"]
 
@@ -108,7 +111,7 @@ def test_fifos_have_no_names_after_the_greeting(container: Container):
 
 def test_commands_run_one_after_another_and_daemons_live_on_between_them(container: Container):
     container.run("sleep 600 & echo $! > $AFRESH_CONTROL/daemon")
-    ending = container.run("kill -0 $(cat $AFRESH_CONTROL/daemon)")
+    ending = container.run("kill -0 $(cat $AFRESH_CONTROL/daemon)", name="later")
 
     assert ending == Ending(exit_code=0)
 
@@ -164,7 +167,7 @@ def test_container_that_is_told_to_leave_ends_well(container: Container):
 def test_container_that_starts_after_the_runner_is_done_ends_well(
     tmp_path: Path, shell: tuple[str, ...]
 ):
-    Control(tmp_path / "control").leave()
+    Control(tmp_path / "control", ()).leave()
 
     made = start(tmp_path / "control", shell)
 
@@ -203,10 +206,92 @@ def test_process_limit_holds_for_the_command(container: Container):
     assert container.out.split()[2:4] == [b"2000", b"2000"]
 
 
-def test_shim_outside_of_a_container_refuses_to_run(shell: tuple[str, ...]):
-    done = subprocess.run(
-        [*shell, "-c", SHIM], capture_output=True, text=True, timeout=10, check=False
+def test_shim_that_is_not_the_first_process_says_so_and_ends(
+    tmp_path: Path, shell: tuple[str, ...]
+):
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"{shell[0]} is not installed")
+    control = Control(tmp_path, ())
+    control.open()
+    environment = {"PATH": os.environ["PATH"], "AFRESH_CONTROL": str(tmp_path)}
+
+    with subprocess.Popen([*shell, "-c", SHIM], env=environment, stderr=subprocess.PIPE) as shim:
+        with pytest.raises(ContainerRefused, match="first"):
+            control.greet()
+        _, err = shim.communicate(timeout=10)
+
+    assert shim.returncode == 1
+    assert b"must be the first process of a container" in err
+
+
+# A program that reads every word said to process 1, and answers with all of them.
+ECHO = """
+go= done=
+for f in /proc/1/fd/*; do
+  case $(readlink $f) in */.go*|*/go*) go=$f ;; */.done*|*/done*) done=$f ;; esac
+done
+exec 7<>$go 8>$done
+touch $AFRESH_CONTROL/listening
+while read -r line <&7; do
+  for word in $line; do
+    printf 'started %s\nrc %s 0\nkilled %s\nkilled\nrc test 0\n' $word $word $word >&8
+  done
+done
+"""
+
+
+def test_daemon_that_steals_what_is_said_cannot_forge_the_end_of_a_later_command(
+    container: Container,
+):
+    container.run(
+        f"(trap '' TERM; {ECHO}) & while [ ! -e {container.directory}/listening ]; do :; done"
     )
 
-    assert done.returncode == 1
-    assert "must be the first process of a container" in done.stderr
+    ending = container.run("exit 3", name="later", limit=0.5)
+
+    assert ending.exit_code != 0
+
+
+def test_daemon_that_steals_what_is_said_cannot_forge_that_nothing_is_left(container: Container):
+    script = f"(trap '' TERM; {ECHO}) & while [ ! -e {container.directory}/listening ]; do :; done"
+    container.run(script)
+    (listener,) = processes_of(container)
+
+    cleared = container.control.clear()
+
+    assert not (cleared and Path(f"/proc/{listener}").exists())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("run ../evil", id="another script"),
+        pytest.param("run later", id="a command before its time"),
+        pytest.param("keys a later b c", id="keys of its own"),
+    ],
+)
+def test_program_that_speaks_in_the_runners_place_gives_no_later_command_a_good_end(
+    container: Container, said: str
+):
+    (container.directory.parent / "evil.sh").write_text("exit 0\n")
+    container.run(
+        "for f in /proc/1/fd/*; do case $(readlink $f) in */go*|*/.go*)"
+        f" echo '{said}' > $f;; esac; done"
+    )
+
+    ending = container.run("exit 3", name="later", limit=0.5)
+
+    assert ending.exit_code != 0
+
+
+def test_keys_are_in_no_environment_and_on_no_command_line(container: Container):
+    container.run("cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline $AFRESH_CONTROL/* | tr '\\0' ' '")
+
+    shown = bytes(container.out).decode()
+    assert "AFRESH_CONTROL" in shown
+    assert not re.search(r"[0-9a-f]{32}", shown)
+
+
+def processes_of(container: Container) -> list[int]:
+    """The children of the first process, seen from here."""
+    return children_of(container.first_process)

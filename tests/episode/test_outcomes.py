@@ -56,6 +56,13 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
             id="nothing is changed and nothing is said",
         ),
         pytest.param(
+            "echo ' ' > .afresh/outbox/unchanged.md",
+            make_task(),
+            Outcome.NO_CHANGES,
+            "The agent changed nothing and left no unchanged.md that says why.",
+            id="nothing is changed and unchanged.md says nothing",
+        ),
+        pytest.param(
             "echo '  Which key\nsigns the tokens? ' > .afresh/outbox/blocked.md",
             make_task(),
             Outcome.BLOCKED,
@@ -130,6 +137,17 @@ def test_work_that_is_not_done_ends_with_its_outcome_and_no_branch(
     assert pod.report.final
     assert pod.exit_code == 1
     assert remote.head(BRANCH) is None
+
+
+def test_container_whose_shell_is_not_its_first_process_is_a_matter_of_configuration(
+    pod: Pod, remote: Remote
+):
+    pod.shell = ("sh", "-c", 'dash -c "$1"; true')
+
+    pod.run(make_order(remote.url, WORK))
+
+    assert pod.result.outcome is Outcome.CONFIG, pod.log
+    assert "not the first process of its container" in pod.result.message
 
 
 def test_failing_acceptance_command_is_reported_with_its_end_and_its_output(

@@ -126,7 +126,8 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
         pytest.param(
             {"url": "http://127.0.0.1:9/x.git"},
             Outcome.INFRASTRUCTURE,
-            "The repository http://127.0.0.1:9/x.git cannot be reached.",
+            "The repository http://127.0.0.1:9/x.git cannot be reached; "
+            "check spec.repository.url of the WorkPackage and the network.",
             id="nobody listens there",
         ),
         pytest.param(

@@ -1,12 +1,16 @@
 """From the Order and what has been fetched to the brief.
 
-Owns which facts an agent is given: those that stand on the branch, in the order of the plan.
+Owns which facts an agent is given: those that stand on the branch, in the order of the plan. The
+Order's own markers are not among them: they tell how other episodes went.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from afresh.contract.order import Order, Task
+from afresh.contract.order import Order, PlanLine, Task
+from afresh.contract.words import Marker
+from afresh.core import plan_file
 from afresh.core.brief import BriefParts, Fact, write_brief
 from afresh.episode.history import PACKAGE, SUBTASK, Commit
 from afresh.episode.prepare import Start
@@ -14,7 +18,23 @@ from afresh.episode.prepare import Start
 POINTERS = ("AGENTS.md", "specs/")
 
 
-def brief_for(order: Order, task: Task, start: Start, worktree: Path) -> str:
+def plan_on_branch(order: Order, start: Start, text: str) -> tuple[PlanLine, ...]:
+    """Return the Order's plan with the markers that the branch gives to it at `start`.
+
+    `text` is the plan file there. It counts only if the package has committed on the branch:
+    otherwise it is what another package has left behind. A running subtask is a pending one.
+    """
+    done = {commit.trailers.get(SUBTASK) for commit in _own(order, start.commits)}
+    lines = plan_file.parse(text).lines if done else ()
+    markers = dict.fromkeys(done, Marker.DONE) | {line.id: line.marker for line in lines}
+    return tuple(
+        replace(line, marker=_standing(markers.get(line.id, Marker.PENDING))) for line in order.plan
+    )
+
+
+def brief_for(
+    order: Order, task: Task, start: Start, plan: tuple[PlanLine, ...], worktree: Path
+) -> str:
     """Return the brief for `task`. `worktree` must be as laid out, with no agent in it yet."""
     return write_brief(
         BriefParts(
@@ -23,7 +43,7 @@ def brief_for(order: Order, task: Task, start: Start, worktree: Path) -> str:
             branch=order.repository.branch,
             task=task,
             guidance=order.guidance,
-            plan=order.plan,
+            plan=plan,
             facts=_facts(order, start.commits),
             pointers=tuple(name for name in POINTERS if _is_there(worktree, name)),
         )
@@ -32,9 +52,8 @@ def brief_for(order: Order, task: Task, start: Start, worktree: Path) -> str:
 
 def _facts(order: Order, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
     newest: dict[str, Commit] = {}
-    for commit in commits:
-        if commit.trailers.get(PACKAGE) == order.package:
-            newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)
+    for commit in _own(order, commits):
+        newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)
     return tuple(
         Fact(
             id=line.id,
@@ -45,6 +64,14 @@ def _facts(order: Order, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
         for line in order.plan
         if line.id in newest
     )
+
+
+def _own(order: Order, commits: tuple[Commit, ...]) -> list[Commit]:
+    return [commit for commit in commits if commit.trailers.get(PACKAGE) == order.package]
+
+
+def _standing(marker: Marker) -> Marker:
+    return Marker.PENDING if marker is Marker.RUNNING else marker
 
 
 def _name(url: str) -> str:

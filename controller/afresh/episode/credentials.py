@@ -98,7 +98,7 @@ def remote_problem(order: Order, error: GitError) -> Ended:
     """Return how the episode ends when the remote failed it."""
     repository = order.repository
     url = public_url(repository.url)
-    what, outcome = {
+    problems: dict[Fault, tuple[str, Outcome]] = {
         Fault.DENIED: (_denied(order, url), Outcome.AUTH),
         Fault.NOT_FOUND: (
             f"The repository {url} is not found, or its credentials may not see it; "
@@ -120,8 +120,20 @@ def remote_problem(order: Order, error: GitError) -> Ended:
             "allow it or choose another spec.repository.branch.",
             Outcome.CONFIG,
         ),
-    }.get(error.fault, (f"The repository {url} cannot be reached.", Outcome.INFRASTRUCTURE))
+    }
+    if error.fault not in problems:
+        return unreachable(repository.url)
+    what, outcome = problems[error.fault]
     return Ended(outcome, what)
+
+
+def unreachable(url: str) -> Ended:
+    """Return how the episode ends when nobody answers at the repository's address."""
+    return Ended(
+        Outcome.INFRASTRUCTURE,
+        f"The repository {public_url(url)} cannot be reached; "
+        "check spec.repository.url of the WorkPackage and the network.",
+    )
 
 
 def public_url(url: str) -> str:

@@ -4,7 +4,7 @@ Owns the order of these stages and which outcome holds when several fit. Success
 commit that is on the branch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afresh.adapters.adapter import Adapter, Launch
 from afresh.adapters.registry import find_adapter
@@ -16,7 +16,7 @@ from afresh.core.outcome import PRECEDENCE
 from afresh.core.text import one_line
 from afresh.episode import agent, model_access, persist, prepare, rebase, snapshot, worktree
 from afresh.episode.agent import AgentEnd
-from afresh.episode.briefing import brief_for
+from afresh.episode.briefing import brief_for, plan_on_branch
 from afresh.episode.ending import Ended
 from afresh.episode.history import find_done
 from afresh.episode.model_faults import model_verdict
@@ -71,14 +71,17 @@ def _lay_out(
     work: Workplace, adapter: Adapter, start: Start, task: Task, base_url: str | None
 ) -> Launch:
     order, paths = work.order, work.paths
+    text = work.git.read(start.head, worktree.PLAN).decode(errors="replace")
+    plan = plan_on_branch(order, start, text)
     layout = worktree.Layout(
         head=start.head,
         date=start.date,
         branch=order.repository.branch,
-        plan=snapshot.planned(order, task, Marker.RUNNING),
+        plan=snapshot.planned(replace(order, plan=plan), task, Marker.RUNNING),
     )
     worktree.lay_out(work.git, layout, paths.worktree)
-    launch = adapter.launch(order.agent, brief_for(order, task, start, paths.worktree), base_url)
+    brief = brief_for(order, task, start, plan, paths.worktree)
+    launch = adapter.launch(order.agent, brief, base_url)
     worktree.write_home(paths.home, launch.home_files)
     work.reporter.reached("prepared")
     return launch

@@ -112,8 +112,9 @@ class Forwarder:
         except Refused as refused:
             return self._refusal(refused.status, str(refused))
         except BROKEN as error:
-            distrusted = isinstance(error, aiohttp.ClientSSLError)
-            turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
+            if request.content.exception() is None:  # else it was the agent's side that broke
+                distrusted = isinstance(error, aiohttp.ClientSSLError)
+                turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
             return self._refusal(502, UNREACHABLE)
 
     @contextlib.asynccontextmanager

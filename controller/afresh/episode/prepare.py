@@ -13,6 +13,7 @@ from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.history import Commit, read_commits
+from afresh.episode.reach import can_connect
 
 HEAD_REF = "refs/afresh/head"
 BASE_REF = "refs/afresh/base"
@@ -38,6 +39,8 @@ def fetch_start(git: Git, order: Order) -> Start:
 
     Raises Ended when the remote cannot be used.
     """
+    if not can_connect(order.repository.url):
+        raise credentials.unreachable(order.repository.url)
     try:
         return _from_branch(git, order)
     except GitError as error:
