@@ -122,6 +122,7 @@ def test_deleting_a_package_stops_its_pods_within_seconds(team: Team) -> None:
     team.cluster.kubectl("delete", "wp", "p6", "-n", team.namespace)
 
     team.cluster.wait("no pod is left", lambda: not pods(team), seconds=20)
+    assert pods(team) == []
 
 
 def test_an_operator_killed_in_the_middle_runs_nothing_twice_and_loses_nothing(
