@@ -34,13 +34,17 @@ class Start:
     commits: tuple[Commit, ...] = ()
 
 
+def check_remote(order: Order) -> None:
+    """Raise Ended when nobody listens where the repository is."""
+    if not can_connect(order.repository.url):
+        raise credentials.unreachable(order.repository.url)
+
+
 def fetch_start(git: Git, order: Order) -> Start:
     """Fetch the branch with its own commits, or the base if there is no branch yet.
 
     Raises Ended when the remote cannot be used.
     """
-    if not can_connect(order.repository.url):
-        raise credentials.unreachable(order.repository.url)
     try:
         return _from_branch(git, order)
     except GitError as error:

@@ -20,10 +20,11 @@ LATER = "afresh.episode.delivery"
 def do_subtask(work: Workplace, task: Task) -> Result:
     """Do `task`, or find it done. Raises Ended if it is not done afterwards."""
     work.reporter.stage("prepare")
+    credentials.write_git_credentials(work.order, work.paths)
+    prepare.check_remote(work.order)  # before the imports, which would slow it down
     threading.Thread(
         target=importlib.import_module, args=(LATER,), name="import", daemon=True
     ).start()
-    credentials.write_git_credentials(work.order, work.paths)
     work.git.create()
     start = prepare.fetch_start(work.git, work.order)
     work.reporter.update(head=start.head)
