@@ -22,7 +22,8 @@ from afresh.kube.client import (
 from afresh.kube.queue import Key
 
 Name = tuple[str, str]
-WATCHED = (WORK_PACKAGES, SUBTASKS, AGENT_CLASSES, JOBS, PODS)
+# What others refer to comes first.
+WATCHED = (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
 
 
 class Cache:

@@ -16,12 +16,11 @@ import kopf
 
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
-from afresh.kube.cache import Cache, package_of
+from afresh.kube.cache import WATCHED, Cache, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
     PODS,
-    SUBTASKS,
     WORK_PACKAGES,
     Manifest,
     Resource,
@@ -143,7 +142,7 @@ def registry_of(waker: Waker) -> kopf.OperatorRegistry:
     def login(**kwargs: Any) -> Any:
         return _service_account() or kopf.login_with_kubeconfig(**kwargs)
 
-    for kind in (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS):
+    for kind in WATCHED:
         _watch(registry, kind, waker)
     return registry
 

@@ -45,7 +45,7 @@ async def resync(kube: Kube, waker: Waker, cache: Cache, namespaces: tuple[str, 
 async def _list_all(
     kube: Kube, waker: Waker, cache: Cache | None, namespaces: tuple[str, ...]
 ) -> None:
-    for kind in (AGENT_CLASSES, *(item for item in WATCHED if item is not AGENT_CLASSES)):
+    for kind in WATCHED:
         listed, version = await _list(kube, kind, namespaces)
         for item in listed:
             waker.see(kind, None, item)

@@ -13,10 +13,10 @@ from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 from afresh.contract.shim import SHIM
 from afresh.contract.words import Checkout, CredentialsMode
+from afresh.core.evidence import GRACE_PERIOD
 from afresh.manifests.volumes import mount, volumes
 
 HOSTNAME = "episode"
-GRACE_SECONDS = 10
 RUNNER_RESOURCES = {
     "requests": {"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"},
     "limits": {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "10Gi"},
@@ -59,7 +59,7 @@ def build_pod_spec(parts: PodParts) -> dict[str, Any]:
         "enableServiceLinks": False,
         "shareProcessNamespace": False,
         "hostname": HOSTNAME,
-        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "terminationGracePeriodSeconds": int(GRACE_PERIOD.total_seconds()),
         "securityContext": {
             "runAsUser": parts.uid,
             "runAsGroup": parts.uid,
