@@ -20,6 +20,9 @@ from afresh.contract.words import ContextMode, Marker
 MAX_SUBTASKS = 200
 MAX_PROMPTS_BYTES = 160 * 1024
 MAX_NAME_LENGTH = 40
+# Each new value is one request; `.status.lastHandledCancel` and `lastHandledRetry` answer it.
+CANCEL_ANNOTATION = "afresh.dev/cancel-requested-at"
+RETRY_ANNOTATION = "afresh.dev/retry-requested-at"
 
 
 class Context(ApiModel):

@@ -40,7 +40,11 @@ class Verify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One subtask as the episode needs it. `files` are globs; empty means any file."""
+    """One subtask as the episode needs it. `files` are globs; empty means any file.
+
+    `marker_on_failure` is what a failure that counts would make of it. `has_work_aside`: an earlier
+    episode may have left work on the subtask's side ref.
+    """
 
     id: str
     title: str
@@ -51,6 +55,7 @@ class Task:
     max_new_files: int = 10
     guidance: tuple[str, ...] = ()
     marker_on_failure: Marker = Marker.PENDING
+    has_work_aside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +95,20 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What this episode may use of models; absent: no limit. US dollars are a decimal string."""
+
+    max_tokens: int | None = None
+    max_cost_usd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What one episode does: these subtasks, in this order, with this agent.
+    """What one episode does: these subtasks, in this order, in one context of this agent.
 
     `episode` is the Job's name and `package` is `namespace/name`; neither is shown to the agent.
+    Without tasks it is a sync: the runner alone renders `plan` and pushes it.
+    While the agent works, a Report that is not final goes out every `hint_seconds`.
     """
 
     episode: str
@@ -106,5 +121,7 @@ class Order:
     mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
     guidance: tuple[str, ...] = ()
     setup: Step | None = None
+    budget: Budget | None = None
     report_url: str | None = None
+    hint_seconds: int = 30
     version: int = field(default=ORDER_VERSION)

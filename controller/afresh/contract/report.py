@@ -37,7 +37,7 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How the episode ended for one subtask."""
+    """How the episode ended for one subtask, and its share of the episode's usage."""
 
     id: str
     outcome: Outcome
@@ -46,6 +46,7 @@ class Result:
     message: str = ""
     exit_code: int | None = None
     verify: VerifyResult | None = None
+    usage: Usage | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -54,7 +55,8 @@ class Report:
     """The episode's answer.
 
     `final` is false while the episode goes on: what stands in the termination message after a kill
-    is then how far it came. `phases` are seconds since the epoch, by name (see PHASES).
+    is then how far it came. A result with a commit holds at once: the commit is on the branch. A
+    subtask without a result in a final Report was not begun. `phases` are seconds since the epoch, by name (see PHASES).
     `not_before` is the provider's reset time in seconds since the epoch.
     """
 
@@ -71,7 +73,7 @@ class Report:
     version: int = REPORT_VERSION
 
 
-# In the order in which an episode with one subtask reaches them.
+# In the order in which an episode with one subtask reaches them; of a batch, the last one's.
 PHASES = (
     "runnerStarted",
     "prepared",
