@@ -4,14 +4,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from afresh.api.agent_class import AgentClass
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.subtask import SubtaskObject
-from afresh.api.work_package import SubtaskRecord, WorkPackage
+from afresh.api.work_package import WorkPackage
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
+from afresh.core.actions import Decision, StartEpisode
 from afresh.core.names import subtask_name
-from afresh.core.observed import ContainerFacts, ContainerState, Episode, Observed, PodFacts
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, Observed, PodFacts
+from afresh.core.plan_sync import wanted_digest
 from afresh.core.planner import child_spec
-from afresh.core.settle import MARKERS
+from afresh.core.records import MARKERS
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 PACKAGE_UID = "11111111-2222-3333-4444-555555555555"
@@ -110,19 +113,32 @@ def make_pod(*containers: ContainerFacts, **fields: Any) -> PodFacts:
     )
 
 
-def make_episode(subtask: str = "T001", attempt: int = 1, **fields: Any) -> Episode:
+def make_episode(
+    subtask: str = "T001", attempt: int = 1, revision: int = 0, **fields: Any
+) -> Episode:
+    member = Member(subtask=subtask, attempt=attempt, revision=revision)
     return Episode(
         **{
             "name": f"token-auth-{subtask.lower()}-{attempt}-abc",
             "uid": f"job-{subtask}-{attempt}",
-            "subtask": subtask,
+            "members": (member,),
             "attempt": attempt,
-            "revision": 0,
             "created": NOW - seconds(20),
             "pod": make_pod(),
             **fields,
         }
     )
+
+
+def make_batch(*subtasks: str, **fields: Any) -> Episode:
+    """An episode that does several subtasks, each for the first time."""
+    members = tuple(Member(subtask=name, attempt=1) for name in subtasks)
+    return make_episode(subtasks[0], **{"members": members, **fields})
+
+
+def make_sync(attempt: int = 1, **fields: Any) -> Episode:
+    named = {"name": f"token-auth-plan-{attempt}-abc", "uid": f"sync-{attempt}"}
+    return make_episode("", attempt, **{**named, "members": (), "plan": "sha256:new", **fields})
 
 
 def make_child(package: WorkPackage, id: str, **status: Any) -> SubtaskObject:
@@ -148,9 +164,11 @@ def make_seen(
     if records is not None:
         known = {entry.id for entry in package.spec.subtasks}
         assert {record.id for record in records} <= known, "a record of a subtask that is not there"
-        status = package.status.model_copy(
-            update={"subtasks": tuple(records), "observed_generation": 1}
-        )
+        by_id = {entry.id: make_record(entry.id) for entry in package.spec.subtasks}
+        by_id |= {record.id: record for record in records}
+        plan = wanted_digest(package, tuple(by_id.values()))
+        known = {"subtasks": tuple(records), "observed_generation": 1, "plan_digest": plan}
+        status = package.status.model_copy(update=known)
         package = package.model_copy(update={"status": status})
     children = tuple(make_child(package, entry.id) for entry in package.spec.subtasks)
     return Observed(
@@ -163,3 +181,9 @@ def make_seen(
             **fields,
         }
     )
+
+
+def starts_of(decision: Decision) -> list[str]:
+    """The batches of the episodes that a decision starts, as ids joined by a plus."""
+    starts = [item for item in decision.actions if isinstance(item, StartEpisode)]
+    return ["+".join(member.subtask for member in item.members) for item in starts]

@@ -12,10 +12,11 @@ from pydantic import ValidationError
 from afresh.api.agent_class import AgentClass, AgentClassSpec
 from afresh.api.conditions import Condition
 from afresh.api.meta import KubernetesObject
+from afresh.api.package_status import WorkPackageStatus
 from afresh.api.resources import TokenUsage, quantity_value
 from afresh.api.rules import camel_case
 from afresh.api.subtask import Attempt, SubtaskObject
-from afresh.api.work_package import WorkPackage, WorkPackageStatus
+from afresh.api.work_package import WorkPackage
 from afresh.contract.words import AdapterName, ContextMode, Marker
 from tests.api.manifests import (
     changed,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from afresh.api.agent_class import AgentClass
-from afresh.api.work_package import WorkPackage, WorkPackageStatus
+from afresh.api.package_status import WorkPackageStatus
+from afresh.api.work_package import WorkPackage
 from tests.api.acceptances import ACCEPTANCES
 from tests.api.manifests import (
     changed,

@@ -81,11 +81,16 @@ ENDED = [
         make_episode(
             pod=make_pod(make_container("runner", "Terminated", reason="OOMKilled", exit_code=137))
         ),
-        Outcome.INFRASTRUCTURE,
-        id="the runner's own OOM kill is ours, not the agent's",
+        Outcome.OUT_OF_MEMORY,
+        id="the runner ran out of memory while the agent worked",
     ),
     pytest.param(
         make_episode(report=make_report(final=False), pod=make_pod(RUNNER_ENDED)),
+        Outcome.SUCCESS,
+        id="a commit in a provisional report is on the branch",
+    ),
+    pytest.param(
+        make_episode(report=make_report(final=False, results=()), pod=make_pod(RUNNER_ENDED)),
         Outcome.INFRASTRUCTURE,
         id="the runner was killed after a provisional report",
     ),
@@ -169,7 +174,7 @@ ENDED = [
 def test_an_ended_episode_gets_the_outcome_of_its_first_evidence(
     episode: Episode, want: Outcome
 ) -> None:
-    verdict = verdict_of(episode, now=NOW)
+    verdict = verdict_of(episode, "T001", now=NOW)
 
     assert isinstance(verdict, Ended)
     assert verdict.outcome is want
@@ -195,7 +200,11 @@ LIVE = [
         Live(),
         id="a hint that a container's end may still explain better",
     ),
-    pytest.param(make_episode(report=make_report(final=False)), Live(), id="a provisional report"),
+    pytest.param(
+        make_episode(report=make_report(final=False, results=())),
+        Live(),
+        id="a provisional report",
+    ),
     pytest.param(
         make_episode(pod=make_pod(deleting_since=NOW - seconds(5))),
         Live(),
@@ -206,4 +215,4 @@ LIVE = [
 
 @pytest.mark.parametrize(("episode", "want"), LIVE)
 def test_an_episode_without_an_end_is_live(episode: Episode, want: Live) -> None:
-    assert verdict_of(episode, now=NOW) == want
+    assert verdict_of(episode, "T001", now=NOW) == want

@@ -7,14 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from afresh.api.package_status import WorkPackageStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.api.work_package import WorkPackageStatus
 from afresh.contract.words import Outcome
 from afresh.core.actions import DeleteJob, StartEpisode
 from afresh.core.observed import Episode, Observed
 from afresh.core.outcome import TABLE
 from afresh.core.planner import decide
-from afresh.core.settle import IN_EPISODE
+from afresh.core.records import IN_EPISODE
 from afresh.core.status import package_status, subtask_statuses
 from tests.make import (
     NOW,
@@ -111,7 +111,7 @@ def states(draw: st.DrawFn) -> Observed:
     names = [entry.id for entry in package.spec.subtasks]
     known = [draw(records(name)) for name in names if draw(st.booleans())]
     found = {
-        (episode.subtask, episode.attempt): episode
+        (episode.members[0].subtask, episode.attempt): episode
         for name in names
         for episode in draw(st.lists(episodes(name), max_size=2))
     }
@@ -158,11 +158,11 @@ def test_the_order_of_what_is_observed_changes_nothing(seen: Observed, dice: ran
 
 @given(states())
 def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed) -> None:
-    before = {e.subtask for e in seen.episodes}
+    before = {e.members[0].subtask for e in seen.episodes}
     begun = starts(seen)
 
     running = [item for item in decide(seen).records if item.phase in IN_EPISODE]
-    assert len({item.subtask for item in begun}) == len(begun)
+    assert len({item.members[0].subtask for item in begun}) == len(begun)
     if begun:
         assert len(running) <= max(seen.package.spec.parallelism, len(before))
         assert len(begun) <= seen.package.spec.parallelism
@@ -170,18 +170,19 @@ def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed
 
 @given(states())
 def test_an_attempts_number_is_never_used_twice(seen: Observed) -> None:
-    used = {(episode.subtask, episode.attempt) for episode in seen.episodes}
+    used = {(episode.members[0].subtask, episode.attempt) for episode in seen.episodes}
     recorded = {record.id: record.attempts for record in seen.package.status.subtasks}
 
     for start in starts(seen):
-        assert (start.subtask, start.attempt) not in used
-        assert start.attempt > recorded.get(start.subtask, 0)
+        (member,) = start.members
+        assert (member.subtask, member.attempt) not in used
+        assert member.attempt > recorded.get(member.subtask, 0)
 
 
 @given(states())
 def test_done_stays_done_unless_its_revision_is_raised(seen: Observed) -> None:
     wanted = {entry.id: entry.revision for entry in seen.package.spec.subtasks}
-    adopted = {episode.subtask for episode in seen.episodes}
+    adopted = {episode.members[0].subtask for episode in seen.episodes}
     after = {record.id: record for record in decide(seen).records}
 
     for record in seen.package.status.subtasks:
@@ -203,7 +204,7 @@ def test_a_package_that_is_suspended_or_at_its_end_starts_nothing(seen: Observed
 def test_a_counted_failure_at_the_limit_skips_the_subtask(seen: Observed) -> None:
     limit = seen.package.spec.max_consecutive_failures
     decision = decide(seen)
-    last = {item.episode.subtask: item.ended.outcome for item in decision.settlements}
+    last = {item.member.subtask: item.ended.outcome for item in decision.settlements}
 
     for record in decision.records:
         counted = record.id in last and TABLE[last[record.id]].counts

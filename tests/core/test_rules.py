@@ -176,7 +176,9 @@ def test_a_package_gets_its_phase_reason_and_starts(
 ) -> None:
     decision = decide(seen)
 
-    started = [item.subtask for item in decision.actions if isinstance(item, StartEpisode)]
+    started = [
+        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
+    ]
     assert (decision.phase, decision.reason, started) == (want_phase, want_reason, want_started)
     assert decision.message
 
@@ -190,12 +192,16 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "image_not_allowed",
         "above_ceiling",
         "not_supported",
+        "unpriced_model",
         "episode_running",
         "stalled",
         "suspended",
         "out_of_scope",
         "episodes_spent",
+        "budget_spent",
         "start_refused",
+        "gate_closed",
+        "class_busy",
         "subtask_ready",
         "backing_off",
         "all_done",
@@ -252,12 +258,11 @@ def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded(
 
 
 UNSUPPORTED = [
-    ({"context": {"mode": "Persistent"}}, {}, "spec.context.mode Persistent"),
-    ({"budget": {"maxTokens": 5}}, {}, "spec.budget"),
+    ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
+    ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
     ({"verify": {"command": ["true"], "image": "a:1"}}, {}, "verify.image"),
     ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
     ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
-    ({}, {"maxConcurrentEpisodes": 1}, "maxConcurrentEpisodes"),
     ({}, {"egress": [{}]}, "egress"),
 ]
 
@@ -307,7 +312,9 @@ def test_two_episodes_start_when_two_may_run_beside_each_other() -> None:
 
     decision = decide(make_seen(package))
 
-    started = [item.subtask for item in decision.actions if isinstance(item, StartEpisode)]
+    started = [
+        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
+    ]
     assert started == ["A", "B"]
     assert decision.message == "A, B are running."
 
@@ -322,6 +329,8 @@ def test_the_next_episode_starts_in_the_step_that_records_the_last_one() -> None
 
     decision = decide(seen)
 
-    assert [item.subtask for item in decision.actions if isinstance(item, StartEpisode)] == ["B"]
+    assert [
+        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
+    ] == ["B"]
     assert [item.phase for item in decision.records] == [DONE, RUNNING]
     assert decision.phase is PackagePhase.RUNNING

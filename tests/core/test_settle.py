@@ -11,7 +11,8 @@ from afresh.core.actions import StartEpisode
 from afresh.core.evidence import Ended
 from afresh.core.outcome import PRECEDENCE, TABLE, Next, backoff_after, probe_after
 from afresh.core.planner import decide
-from afresh.core.settle import after, stand
+from afresh.core.records import after
+from afresh.core.settle import stand
 from tests.make import (
     NOW,
     make_entry,
@@ -168,7 +169,7 @@ def test_a_removed_subtask_is_live_until_its_pod_has_ended_and_its_usage_counts(
     before = stand(make_seen(package, episodes=(running,)))
     after_it = stand(make_seen(package, episodes=(ended,)))
 
-    assert [episode.subtask for episode, _ in before.live] == ["A"]
+    assert [episode.subtasks for episode, _ in before.live] == [("A",)]
     assert (after_it.live, after_it.usage.input_tokens) == ((), 10)
     assert [(r.id, r.reason, r.attempts) for r in after_it.removed] == [("A", "Removed", 3)]
 
@@ -181,7 +182,7 @@ def test_a_subtask_that_comes_back_begins_again_with_a_new_attempts_number() -> 
 
     assert stand(seen).record("T001").marker is Marker.PENDING
     (start,) = [item for item in decide(seen).actions if isinstance(item, StartEpisode)]
-    assert start.attempt == 4
+    assert start.members[0].attempt == 4
 
 
 def test_a_job_that_vanished_is_trouble_outside() -> None:
@@ -195,7 +196,9 @@ def test_a_job_that_vanished_is_trouble_outside() -> None:
 
 def test_what_an_episode_cost_and_said_is_rounded_and_cut_as_the_crd_wants_it() -> None:
     told = make_report(usage=Usage(cost_usd="0.12345678901"))
-    long = Ended(outcome=Outcome.VERIFY_FAILED, message="why " * 500, report=told)
+    long = Ended(
+        outcome=Outcome.VERIFY_FAILED, message="why " * 500, result=told.results[0], report=told
+    )
 
     record = after(make_record(phase=RUNNING), long, now=NOW, limit=3).to_manifest()
 

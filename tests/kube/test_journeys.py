@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from afresh.contract.order import Order
+from afresh.contract.order import Task
 from afresh.contract.words import Outcome
 from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES
 from afresh.kube.queue import Key
@@ -20,14 +20,14 @@ KEY = Key("team-a", "token-auth")
 
 
 def always(outcome: Outcome) -> Judge:
-    return lambda _order, _attempt: outcome
+    return lambda _task, _attempt: outcome
 
 
 def by_subtask(**outcomes: list[Outcome]) -> Judge:
     """The outcomes of each subtask's attempts, in order; the last one repeats."""
 
-    def judge(order: Order, attempt: int) -> Outcome:
-        mine = outcomes.get(order.tasks[0].id, [Outcome.SUCCESS])
+    def judge(task: Task, attempt: int) -> Outcome:
+        mine = outcomes.get(task.id, [Outcome.SUCCESS])
         return mine[min(attempt, len(mine)) - 1]
 
     return judge

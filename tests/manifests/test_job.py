@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from afresh.contract.pod_layout import ANNOTATION_ORDER
 from afresh.contract.shim import SHIM
 from afresh.core.actions import StartEpisode
 from afresh.core.planner import decide
-from afresh.manifests.job import EpisodeParts, build_job, deadline_seconds
+from afresh.manifests.job import JobParts, build_job, deadline_seconds
 from tests.make import make_class, make_entry, make_package, make_seen
 
 
@@ -34,13 +35,13 @@ def make_job(
         if isinstance(action, StartEpisode)
     ]
     return build_job(
-        EpisodeParts(
+        JobParts(
             package=package,
             agent_class=kind,
             order=start.order,
-            subtask=start.subtask,
             attempt=attempt,
-            revision=start.revision,
+            members=(replace(start.members[0], attempt=attempt),),
+            generations=start.generations,
             runner_image="example.com/runner:1",
         )
     )

@@ -169,6 +169,8 @@ class Attempt(ApiModel):
     """What models were used for."""
     verify: VerifyResult | None = None
     """How the acceptance command ended, if it ran."""
+    warnings: tuple[Message, ...] = Field(default=(), max_length=16)
+    """What did not go well beside the outcome."""
     log_tail: Annotated[str, Clipped(4096, keep_end=True)] = ""
     """The end of the agent's log."""
     phases: dict[str, float] = Field(default_factory=dict, max_length=32)

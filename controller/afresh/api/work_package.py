@@ -1,23 +1,21 @@
 """WorkPackage: what a team wants done in one repository, on one branch.
 
-Knows the shape of a package and of its record; what follows from them is decided elsewhere.
+Knows the shape of a package; what follows from it is decided elsewhere.
 """
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from afresh.api.agent_class import Image, PidsLimit
-from afresh.api.conditions import Conditions, Reason, ShortMessage
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.package_status import MAX_REQUEST, MAX_SUBTASKS, WorkPackageStatus
 from afresh.api.repository import Repository
-from afresh.api.resources import Count, Money, ResourceRequirements, TokenUsage
+from afresh.api.resources import Money, ResourceRequirements
 from afresh.api.rules import MapBy, Rule
 from afresh.api.subtask import Guidance, Setup, SubtaskEntry, TimeoutSeconds, Verify
-from afresh.contract.words import ContextMode, Marker
+from afresh.contract.words import ContextMode
 
-MAX_SUBTASKS = 200
 MAX_PROMPTS_BYTES = 160 * 1024
 MAX_NAME_LENGTH = 40
 # Each new value is one request; `.status.lastHandledCancel` and `lastHandledRetry` answer it.
@@ -148,88 +146,6 @@ class WorkPackageSpec(ApiModel):
     """The pieces of the work; among those that are ready, the first in the list starts first."""
 
 
-class Usage(TokenUsage):
-    """What the package has used so far."""
-
-    episodes: Count = 0
-    """Episodes that count against spec.maxEpisodes."""
-    transient_retries: Count = 0
-    """Episodes that do not, because the cause was temporary."""
-
-
-class SubtaskRecord(ApiModel):
-    """What is known of one subtask: what decisions rest on."""
-
-    id: str = Field(max_length=20)
-    """The subtask."""
-    phase: SubtaskPhase = SubtaskPhase.PENDING
-    """Where it stands."""
-    marker: Marker = Marker.PENDING
-    """The same, as the plan shows it."""
-    observed_revision: Count = 0
-    """The revision that this record is about."""
-    attempts: Count = 0
-    """How many episodes there were; the last one's number."""
-    consecutive_failures: Count = 0
-    """How many of the last ones failed in a row."""
-    transient_retries: Count = 0
-    """How many of the last ones ended for a temporary cause in a row."""
-    commit: str = Field(default="", max_length=64)
-    """The commit that did it."""
-    reason: Reason = ""
-    """Why, as one CamelCase word."""
-    message: ShortMessage = ""
-    """Why, as a sentence, with what to do about it."""
-    not_before: AwareDatetime | None = None
-    """No episode starts before this time."""
-    cost_usd: Money | None = None
-    """US dollars so far; absent without a price."""
-
-
-class Review(ApiModel):
-    """A subtask that waits for a person."""
-
-    id: str = Field(max_length=20)
-    """The subtask."""
-    reason: Reason = ""
-    """Why, as one CamelCase word."""
-    message: ShortMessage = ""
-    """Why, as a sentence, with what to do about it."""
-
-
-class WorkPackageStatus(ApiModel):
-    """What the operator observed, and the record that its decisions rest on."""
-
-    observed_generation: StrictInt | None = None
-    """The generation of the spec that this was concluded from."""
-    phase: PackagePhase | None = None
-    """Where the package stands."""
-    conditions: Conditions = ()
-    """Ready (True when all is done), Progressing and Stalled."""
-    reason: Reason = ""
-    """The reason of the condition Ready."""
-    progress: str = Field(default="", max_length=16)
-    """Subtasks done, of all, such as 2/5."""
-    current: str = Field(default="", max_length=1100)
-    """The subtasks that run now."""
-    cost: str = Field(default="", max_length=24)
-    """What the episodes cost, such as $0.42; empty without a price."""
-    branch: str = Field(default="", max_length=200)
-    """The branch that the work goes to."""
-    head_commit: str = Field(default="", max_length=64)
-    """The last commit that was pushed to it."""
-    plan_digest: str = Field(default="", max_length=80)
-    """The digest of the plan that was last pushed."""
-    usage: Usage = Usage()
-    """What the package has used so far."""
-    subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(
-        default=(), max_length=MAX_SUBTASKS
-    )
-    """What is known of each subtask."""
-    reviews: Annotated[tuple[Review, ...], MapBy("id")] = Field(default=(), max_length=MAX_SUBTASKS)
-    """The subtasks that wait for a person."""
-
-
 def _name_fits(package: "WorkPackage") -> bool:
     name = package.metadata.name
     return len(name) <= MAX_NAME_LENGTH and "." not in name
@@ -253,6 +169,16 @@ class WorkPackage(KubernetesObject):
     """What is to be done, by whom, and within which limits."""
     status: WorkPackageStatus = WorkPackageStatus()
     """What the operator observed."""
+
+    @property
+    def cancel_request(self) -> str:
+        """What was last asked by the annotation; empty: nothing."""
+        return self.metadata.annotations.get(CANCEL_ANNOTATION, "")[:MAX_REQUEST]
+
+    @property
+    def retry_request(self) -> str:
+        """What was last asked by the annotation; empty: nothing."""
+        return self.metadata.annotations.get(RETRY_ANNOTATION, "")[:MAX_REQUEST]
 
     @property
     def branch(self) -> str:

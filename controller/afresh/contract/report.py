@@ -56,8 +56,8 @@ class Report:
 
     `final` is false while the episode goes on: what stands in the termination message after a kill
     is then how far it came. A result with a commit holds at once: the commit is on the branch. A
-    subtask without a result in a final Report was not begun. `phases` are seconds since the epoch, by name (see PHASES).
-    `not_before` is the provider's reset time in seconds since the epoch.
+    subtask without a result in a final Report was not begun. `phases` are seconds since the epoch,
+    by name (see PHASES). `not_before` is the provider's reset time in seconds since the epoch.
     """
 
     episode: str

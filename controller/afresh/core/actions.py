@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from afresh.api.agent_class import Gate
+from afresh.api.package_status import SubtaskRecord, Usage
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord, Usage
 from afresh.contract.order import Order
 from afresh.core.evidence import Ended
-from afresh.core.observed import Episode
+from afresh.core.observed import Episode, Member
+from afresh.core.records import NO_SYNCS, Syncs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +39,34 @@ class DeleteSubtask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartEpisode:
-    """Create the Job of one episode."""
+    """Create the Job of one episode. `probe` names the closed gate that it tries."""
 
-    subtask: str
-    attempt: int
-    revision: int
+    members: tuple[Member, ...]
     order: Order
+    generations: str
+    probe: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSync:
+    """Create the Job that pushes the plan. `plan` is the plan's digest."""
+
+    attempt: int
+    plan: str
+    order: Order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetGate:
+    """Write the gate of a credential into its class's status, in the place of what stood there.
+
+    None is an open gate.
+    """
+
+    class_name: str
+    secret_name: str
+    known: Gate | None
+    gate: Gate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +77,17 @@ class DeleteJob:
     uid: str
 
 
-Action = CreateSubtask | UpdateSubtask | DeleteSubtask | StartEpisode | DeleteJob
+Action = (
+    CreateSubtask | UpdateSubtask | DeleteSubtask | StartEpisode | StartSync | DeleteJob | SetGate
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """An episode whose end this decision records."""
+    """The end of an episode for one subtask, which this decision records."""
 
     episode: Episode
+    member: Member
     ended: Ended
 
 
@@ -98,4 +125,5 @@ class Decision:
     usage: Usage
     settlements: tuple[Settlement, ...] = ()
     notes: tuple[Note, ...] = ()
+    syncs: Syncs = NO_SYNCS
     recheck_after: timedelta | None = None

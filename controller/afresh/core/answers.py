@@ -1,16 +1,23 @@
 """What rules answer with: the pieces that several of them share."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from afresh.api.agent_class import Gate
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord
+from afresh.contract.order import Budget
 from afresh.core.actions import Answer, StartEpisode
-from afresh.core.names import job_name
-from afresh.core.observed import Observed
+from afresh.core.names import job_name, probe_of
+from afresh.core.observed import Episode, Member, Observed
 from afresh.core.orders import order_of
 from afresh.core.reasons import Reason
-from afresh.core.settle import STALLING, Standing
+from afresh.core.records import IN_EPISODE, STALLING, is_cancelled
+from afresh.core.settle import Standing, generations_of
+
+# An episode that probes a gate tells soon whether the provider answers.
+PROBE_HINT_SECONDS = 2
 
 
 def stall(reason: Reason, message: str) -> Answer:
@@ -22,10 +29,14 @@ def go_on(standing: Standing) -> Answer:
     """Say what the live episodes do: run, wait in a queue, fail to start, or probe a stall."""
     problem = next((live.problem for _, live in standing.live if live.problem), None)
     queued = all(live.queued for _, live in standing.live)
+    stopping = next((r for r in standing.records if is_cancelled(r)), None)
     probed = next((r for r in standing.records if r.reason in STALLING), None)
-    names = running_sentence([episode.subtask for episode, _ in standing.live])
+    names = running_sentence([current_of(standing, episode) for episode, _ in standing.live])
     if probed:
         return Answer(phase=PackagePhase.STALLED, reason=probed.reason, message=probed.message)
+    if stopping:
+        message = f"The episode of {stopping.id} is being stopped."
+        return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=message)
     if queued:
         message = "The Job waits for its queue."
         return Answer(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=message)
@@ -36,25 +47,53 @@ def go_on(standing: Standing) -> Answer:
     return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=names)
 
 
+def current_of(standing: Standing, episode: Episode) -> str:
+    """Return the subtask that the episode is at: the first of its batch that is not ended."""
+    records = standing.by_id()
+    running = (name for name in episode.subtasks if name in records and _runs(records[name]))
+    return next(running, episode.subtasks[-1])
+
+
+def _runs(record: SubtaskRecord) -> bool:
+    return record.phase in IN_EPISODE
+
+
 def running_sentence(subtasks: list[str]) -> str:
     """Return the sentence that names the running subtasks."""
     verb = "is" if len(subtasks) == 1 else "are"
     return f"{', '.join(subtasks)} {verb} running."
 
 
-def start_of(seen: Observed, standing: Standing, entry: SubtaskEntry) -> StartEpisode:
-    """Return the start of the next episode of `entry`; its attempt's number was never used."""
-    record = standing.record(entry.id)
-    taken = [item.attempt for item in seen.episodes if item.subtask == entry.id]
-    attempt = max([record.attempts, *taken]) + 1
+def start_of(
+    seen: Observed,
+    standing: Standing,
+    batch: Sequence[SubtaskEntry],
+    *,
+    budget: Budget | None,
+    gate: Gate | None,
+) -> StartEpisode:
+    """Return the start of an episode for `batch`; its attempts' numbers were never used.
+
+    `gate` is the closed gate that the episode probes.
+    """
+    members = tuple(_member(seen, standing, entry) for entry in batch)
     metadata = seen.package.metadata
-    name = job_name(metadata.name, entry.id, attempt, metadata.uid)
+    first = members[0]
+    name = job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
+    own = {"hint_seconds": PROBE_HINT_SECONDS} if gate else {}
     return StartEpisode(
-        subtask=entry.id,
-        attempt=attempt,
-        revision=entry.revision,
-        order=order_of(seen, standing, entry, episode=name),
+        members=members,
+        order=order_of(seen, standing, batch, episode=name, budget=budget, **own),
+        generations=generations_of(seen),
+        probe=probe_of(gate.secret_name, gate.step) if gate else "",
     )
+
+
+def _member(seen: Observed, standing: Standing, entry: SubtaskEntry) -> Member:
+    known = [episode.member(entry.id) for episode in seen.episodes]
+    taken = [member.attempt for member in known if member]
+    attempt = max([standing.record(entry.id).attempts, *taken]) + 1
+    return Member(subtask=entry.id, attempt=attempt, revision=entry.revision)
 
 
 def is_due(record: SubtaskRecord, now: datetime) -> bool:

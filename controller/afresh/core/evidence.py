@@ -5,7 +5,7 @@ from an outcome is `core.outcome`.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from afresh.contract.pod_layout import AGENT, RUNNER
@@ -20,10 +20,14 @@ NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The episode goes on. `problem` is a sentence when something keeps it from starting."""
+    """The episode goes on. `problem` is a sentence when something keeps it from starting.
+
+    `later`: it has not come to this subtask yet.
+    """
 
     queued: bool = False
     problem: str | None = None
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +53,50 @@ NO_SUCH_IMAGE = re.compile(
 )
 
 
-def verdict_of(episode: Episode, *, now: datetime) -> Verdict:
-    """Judge one episode. The first evidence that says something holds.
+UNREACHED = "The episode ended before it came to this subtask."
 
-    A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
-    explains it.
+
+def verdict_of(episode: Episode, subtask: str, *, now: datetime) -> Verdict:
+    """Judge one episode for one of its subtasks. The first evidence that says something holds.
+
+    What is on the branch is done, whatever became of the episode. Of the others only the first was
+    begun; that one explains how the episode ended.
     """
-    told = _reported(episode)
+    done = _committed(episode)
+    if subtask in done:
+        return done[subtask]
+    first = next((name for name in episode.subtasks if name not in done), subtask)
+    verdict = _judge(episode, first, now)
+    if subtask == first:
+        return verdict
+    if isinstance(verdict, Live):
+        return replace(verdict, later=True)
+    return Ended(outcome=Outcome.CANCELLED, message=UNREACHED, report=episode.report)
+
+
+def sync_verdict(episode: Episode, *, now: datetime) -> Verdict:
+    """Judge a sync: its Report has a result only if it failed."""
+    report = episode.report
+    if report and report.final and not report.results:
+        return Ended(outcome=Outcome.SUCCESS, message="", report=report)
+    return _judge(episode, "", now)
+
+
+def _committed(episode: Episode) -> dict[str, Ended]:
+    report = episode.report
+    return {
+        result.id: Ended(
+            outcome=result.outcome, message=result.message, result=result, report=report
+        )
+        for result in (report.results if report else ())
+        if result.commit
+    }
+
+
+def _judge(episode: Episode, subtask: str, now: datetime) -> Verdict:
+    # A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
+    # explains it.
+    told = _reported(episode, subtask)
     if told and not _is_infrastructure(told):
         return told
     for judge in (_queued, _disrupted, _evicted, _too_late):
@@ -75,11 +116,11 @@ def _is_infrastructure(verdict: Verdict) -> bool:
     return isinstance(verdict, Ended) and verdict.outcome is Outcome.INFRASTRUCTURE
 
 
-def _reported(episode: Episode) -> Verdict | None:
+def _reported(episode: Episode, subtask: str) -> Verdict | None:
     report = episode.report
     if report is None or not report.final:
         return None
-    result = next((item for item in report.results if item.id == episode.subtask), None)
+    result = next((item for item in report.results if item.id == subtask), None)
     if result is None:
         return _infrastructure("The runner reported nothing about this subtask.", report)
     if result.outcome not in EXPLAINED_BY_CONTAINER:
@@ -99,6 +140,12 @@ def _reported(episode: Episode) -> Verdict | None:
 _OOM_MESSAGE = (
     "The agent used more memory than its limit; raise spec.resources.limits.memory or "
     "make the subtask smaller."
+)
+
+
+_RUNNER_OOM = (
+    "The runner ran out of memory while the agent worked; let the agent print less or leave "
+    "smaller files."
 )
 
 
@@ -130,6 +177,9 @@ def _killed(episode: Episode) -> Verdict | None:
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
     if agent and agent.reason == "StartError":
         return _bad_start(agent)
+    if agent and agent.started and runner and runner.reason == "OOMKilled":
+        # What the agent does can be too much for the runner: it must not go on for ever.
+        return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
     return _infrastructure("The runner ended before it could report.", episode.report)
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord
 from afresh.core.reasons import Reason
 
 

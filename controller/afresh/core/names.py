@@ -26,6 +26,11 @@ def job_name(package: str, subtask_id: str, attempt: int, uid: str) -> str:
     return f"{package}-{slug_of(subtask_id)}"[: MAX_NAME - len(tail)].rstrip("-.") + tail
 
 
+def sync_name(package: str, attempt: int, uid: str) -> str:
+    """Return the name of a Job that only pushes the plan; no subtask's Job has it."""
+    return f"{package}-plan-{attempt}-{short_hash(uid)}"
+
+
 def user_id(uid: str, subtask_id: str) -> int:
     """Return the UID that the pods of one subtask run as.
 
@@ -34,6 +39,11 @@ def user_id(uid: str, subtask_id: str) -> int:
     """
     span = LAST_UID - FIRST_UID
     return FIRST_UID + int(hashlib.sha256(f"{uid}/{subtask_id}".encode()).hexdigest(), 16) % span
+
+
+def probe_of(secret: str, step: int) -> str:
+    """Return what an episode is marked with that probes a closed gate."""
+    return f"{secret}/{step}"
 
 
 def slug_of(text: str) -> str:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from afresh.api.agent_class import AgentClass
+from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
+from afresh.contract.order import Budget
 from afresh.contract.report import Report
+from afresh.contract.words import ContextMode
 
 
 class ContainerState(StrEnum):
@@ -54,15 +56,33 @@ class PodFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A subtask in an episode's batch, with its attempt and the revision that it is done for."""
+
+    subtask: str
+    attempt: int
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One Job and its pod. `failure` is the reason of the Job's Failed condition."""
+    """One Job and its pod. `failure` is the reason of the Job's Failed condition.
+
+    An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
+    what it pushes. `generations` are those of the package and its class when it was made. `probe`
+    names the gate and its step, if it probes one. `budget` is what was set aside for it.
+    """
 
     name: str
     uid: str
-    subtask: str
+    members: tuple[Member, ...]
     attempt: int
-    revision: int
     created: datetime
+    mode: ContextMode | None = None
+    generations: str = ""
+    probe: str = ""
+    budget: Budget | None = None
+    plan: str = ""
     suspended: bool = False
     complete: bool = False
     failure: str | None = None
@@ -75,6 +95,30 @@ class Episode:
     def finished(self) -> bool:
         """Whether the Job itself has ended."""
         return self.complete or self.failure is not None
+
+    @property
+    def subtasks(self) -> tuple[str, ...]:
+        """The ids of its subtasks, in the order in which they are done."""
+        return tuple(member.subtask for member in self.members)
+
+    def member(self, subtask: str) -> Member | None:
+        """Return the member of that subtask, if it has one."""
+        return next((member for member in self.members if member.subtask == subtask), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """What the packages share with each other, as this one finds it.
+
+    `gate` is the closed gate of the credential, and `gate_class` the class whose status holds it.
+    `gate_taken`: another package probes it, or comes first. `class_free` is how many episodes of
+    the class this package may start; None: any number.
+    """
+
+    gate: Gate | None = None
+    gate_class: str = ""
+    gate_taken: bool = False
+    class_free: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,4 +136,5 @@ class Observed:
     obstacle: str | None = None
     subtasks: tuple[SubtaskObject, ...] = ()
     episodes: tuple[Episode, ...] = ()
+    others: Others = Others()
     report_url: str | None = None

@@ -1,46 +1,78 @@
 """From a package and its class to the Order of one episode. It holds no secret."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from afresh.api.agent_class import AgentClass, ModelPricing
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord, WorkPackage
+from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Agent, Order, PlanLine, Price, Repository, Step, Task, Verify
-from afresh.contract.words import Marker
+from afresh.contract.words import AdapterName, Marker
 from afresh.core.observed import Observed
 from afresh.core.settle import Standing
 
 
-def order_of(seen: Observed, standing: Standing, entry: SubtaskEntry, *, episode: str) -> Order:
-    """Return the Order of the episode called `episode` for the subtask `entry`.
+def order_of(
+    seen: Observed, standing: Standing, batch: Sequence[SubtaskEntry], *, episode: str, **own: Any
+) -> Order:
+    """Return the Order of the episode called `episode` for the subtasks of `batch`.
 
-    The class must have been observed. Raises KeyError when `entry` is not in the package.
+    `own` are fields that differ from episode to episode: `budget` and `hint_seconds`. The class
+    must have been observed. Raises KeyError when an entry is not in the package.
     """
     package, agent_class = seen.package, seen.agent_class
     if agent_class is None:
         raise KeyError(package.spec.agent_class_name)
-    spec = package.spec
     records = standing.by_id()
+    return replace(
+        _frame(seen, standing, episode),
+        agent=_agent(package, agent_class),
+        tasks=tuple(_task(package, entry, records[entry.id]) for entry in batch),
+        mode=package.spec.context.mode,
+        guidance=tuple(package.spec.guidance),
+        setup=_step(package),
+        **own,
+    )
+
+
+def sync_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
+    """Return the Order of a sync: the plan, and where to push it."""
+    return _frame(seen, standing, episode)
+
+
+def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
+    package = seen.package
+    repository = package.spec.repository
     return Order(
         episode=episode,
         package=f"{package.metadata.namespace}/{package.metadata.name}",
-        goal=spec.goal or package.metadata.name,
+        goal=goal_of(package),
         repository=Repository(
-            url=spec.repository.url,
-            base_ref=spec.repository.base_ref,
+            url=repository.url,
+            base_ref=repository.base_ref,
             branch=package.branch,
-            secret_name=spec.repository.secret_name,
+            secret_name=repository.secret_name,
         ),
-        agent=_agent(package, agent_class),
-        tasks=(_task(package, entry, records[entry.id]),),
-        plan=tuple(
-            PlanLine(id=item.id, title=title_of(item), marker=_marker(records[item.id]))
-            for item in spec.subtasks
-        ),
-        mode=spec.context.mode,
-        guidance=tuple(spec.guidance),
-        setup=_step(package),
+        agent=Agent(adapter=AdapterName.COMMAND),
+        tasks=(),
+        plan=plan_of(package, standing.by_id()),
         report_url=seen.report_url,
+    )
+
+
+def goal_of(package: WorkPackage) -> str:
+    """Return the package's goal, or its name where it has none."""
+    return package.spec.goal or package.metadata.name
+
+
+def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple[PlanLine, ...]:
+    """Return the lines of the plan, in list order."""
+    return tuple(
+        PlanLine(id=item.id, title=title_of(item), marker=_marker(records[item.id]))
+        for item in package.spec.subtasks
     )
 
 
@@ -103,6 +135,7 @@ def _task(package: WorkPackage, entry: SubtaskEntry, record: SubtaskRecord) -> T
         max_new_files=entry.max_new_files,
         guidance=tuple(entry.guidance),
         marker_on_failure=Marker.SKIPPED if last_chance else Marker.PENDING,
+        has_work_aside=record.attempts > 0,
     )
 
 

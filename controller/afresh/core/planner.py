@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObjectSpec
-from afresh.api.work_package import SubtaskRecord
 from afresh.contract.pod_layout import RUNNER
 from afresh.contract.words import Outcome
 from afresh.core.actions import (
@@ -16,12 +16,18 @@ from afresh.core.actions import (
     DeleteJob,
     DeleteSubtask,
     Note,
+    SetGate,
+    StartSync,
     UpdateSubtask,
 )
+from afresh.core.evidence import UNREACHED
+from afresh.core.gates import credential_of, gate_after
 from afresh.core.names import subtask_name
-from afresh.core.observed import ContainerState, Episode, Observed
+from afresh.core.observed import ContainerState, Episode, Member, Observed
+from afresh.core.plan_sync import with_sync
+from afresh.core.records import IN_EPISODE, is_cancelled
 from afresh.core.rules import RULES
-from afresh.core.settle import IN_EPISODE, Standing, stand
+from afresh.core.settle import Standing, stand
 
 # While an episode has not started, its events are looked at; later the watch tells everything,
 # but for a node that is lost.
@@ -34,17 +40,25 @@ def decide(seen: Observed) -> Decision:
     """Return what follows from `seen`. The same input always gives the same answer."""
     standing = stand(seen)
     answer = next(filter(None, (rule(seen, standing) for rule in RULES)))
+    answer = with_sync(seen, standing, answer)
     records = (*(answer.records or standing.records), *standing.removed)
     return Decision(
         phase=answer.phase,
         reason=answer.reason,
         message=answer.message,
-        # Deletions first: they may free what a start needs.
-        actions=(*_leftovers(seen, standing), *answer.actions, *_children(seen)),
+        # Deletions first: they may free what a start needs. A gate closes before anything is
+        # recorded: a process that dies in between finds the episode's end once more.
+        actions=(
+            *_leftovers(seen, standing),
+            *_gate(seen, standing),
+            *answer.actions,
+            *_children(seen),
+        ),
         records=records,
         usage=standing.usage,
         settlements=standing.settlements,
         notes=tuple(_notes(seen, standing, answer, records)),
+        syncs=standing.syncs,
         recheck_after=_recheck(standing, answer),
     )
 
@@ -71,27 +85,49 @@ def child_spec(entry: SubtaskEntry, package: str) -> SubtaskObjectSpec:
     return SubtaskObjectSpec.model_validate({**dict(entry), "work_package_name": package})
 
 
+def _gate(seen: Observed, standing: Standing) -> Iterator[Action]:
+    known, secret = seen.others.gate, credential_of(seen)
+    wanted = gate_after(seen, standing)
+    if secret is None or wanted == known:
+        return
+    name = seen.others.gate_class or seen.package.spec.agent_class_name
+    yield SetGate(class_name=name, secret_name=secret, known=known, gate=wanted)
+
+
 def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
     """Jobs of subtasks that are gone, and Jobs that hang although their end is recorded.
 
     A Job whose containers all run or have ended goes by itself, and keeps its log till then.
     """
     records = standing.by_id()
-    just_settled = {(item.episode.subtask, item.episode.attempt) for item in standing.settlements}
+    just_settled = {item.episode.name for item in standing.settlements}
     for episode in seen.episodes:
-        record = records.get(episode.subtask)
         # A result is written to the status before its evidence may go.
-        if (episode.subtask, episode.attempt) in just_settled or episode.deleting:
+        if episode.name in just_settled or episode.deleting:
             continue
-        unwanted = record is None and not episode.finished
+        known = [records.get(member.subtask) for member in episode.members]
+        unwanted = any(record is None or _stopped(episode, record, seen) for record in known)
         hangs = _hangs(episode) or _left_behind(episode, now=seen.now)
-        if unwanted or (record and _recorded(episode, record) and hangs):
+        over = hangs and all(
+            _recorded(member, record)
+            for member, record in zip(episode.members, known, strict=True)
+            if record
+        )
+        if (unwanted and not episode.finished) or (over and episode.members):
             yield DeleteJob(name=episode.name, uid=episode.uid)
 
 
-def _recorded(episode: Episode, record: SubtaskRecord) -> bool:
-    last = episode.attempt == record.attempts and record.phase not in IN_EPISODE
-    return last or episode.attempt < record.attempts
+def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
+    """Whether it is written down already that this episode is to be stopped."""
+    member = episode.member(record.id)
+    if member is None or member.attempt != record.attempts or not is_cancelled(record):
+        return False
+    return any(old.id == record.id and is_cancelled(old) for old in seen.package.status.subtasks)
+
+
+def _recorded(member: Member, record: SubtaskRecord) -> bool:
+    last = member.attempt == record.attempts and record.phase not in IN_EPISODE
+    return last or member.attempt < record.attempts
 
 
 def _hangs(episode: Episode) -> bool:
@@ -118,7 +154,9 @@ def _recheck(standing: Standing, answer: Answer) -> timedelta | None:
     for episode, live in standing.live:
         starting = episode.pod is None or episode.pod.phase == "Pending" or live.problem
         looks.append(LOOK_AT_START if starting and not live.queued else LOOK_AT_RUN)
-    if answer.records:
+    if answer.records or any(isinstance(item, StartSync) for item in answer.actions):
+        looks.append(LOOK_AT_START)
+    if standing.syncs.live:
         looks.append(LOOK_AT_START)
     if standing.settlements:
         looks.append(LEFT_BEHIND_AFTER * 2)
@@ -129,7 +167,9 @@ def _notes(
     seen: Observed, standing: Standing, answer: Answer, records: tuple[SubtaskRecord, ...]
 ) -> Iterator[Note]:
     for settlement in standing.settlements:
-        ended, subtask = settlement.ended, settlement.episode.subtask
+        ended, subtask = settlement.ended, settlement.member.subtask
+        if ended.message == UNREACHED:
+            continue
         good = ended.outcome is Outcome.SUCCESS
         message = ended.message or ("The acceptance command passed." if good else "")
         yield Note(

@@ -80,6 +80,23 @@ def not_supported(seen: Observed, standing: Standing) -> Answer | None:
     return stall(Reason.NOT_SUPPORTED, sentence) if sentence else None
 
 
+def unpriced_model(seen: Observed, standing: Standing) -> Answer | None:
+    """A budget in US dollars can only hold where the model has a price."""
+    limits, agent_class = seen.package.spec.budget, seen.agent_class
+    if limits is None or limits.max_cost_usd is None or agent_class is None:
+        return None
+    spec = agent_class.spec
+    globs = [price.model for price in spec.pricing]
+    if globs and (spec.model is None or any(fnmatchcase(spec.model, glob) for glob in globs)):
+        return None
+    return stall(
+        Reason.UNPRICED_MODEL,
+        "spec.budget.maxCostUSD needs a price for the model of the AgentClass "
+        f"{seen.package.spec.agent_class_name}; have it added to spec.pricing there, or use "
+        "spec.budget.maxTokens.",
+    )
+
+
 def above_ceiling(seen: Observed, standing: Standing) -> Answer | None:
     """The package asks for more than its class allows."""
     if seen.agent_class is None:

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.contract import codec
-from afresh.contract.order import ORDER_MAX_BYTES
 from afresh.contract.words import Outcome
-from afresh.core import graph
+from afresh.core import budget, graph
 from afresh.core.actions import Answer, DeleteJob
-from afresh.core.answers import go_on, is_due, running_sentence, stall, start_of, until
+from afresh.core.answers import go_on, until
 from afresh.core.observed import Observed
 from afresh.core.preconditions import (
     above_ceiling,
@@ -22,9 +20,12 @@ from afresh.core.preconditions import (
     image_not_allowed,
     not_supported,
     spec_invalid,
+    unpriced_model,
 )
 from afresh.core.reasons import Reason
-from afresh.core.settle import IN_EPISODE, STALLING, Standing, started
+from afresh.core.records import IN_EPISODE, STALLING
+from afresh.core.settle import Standing
+from afresh.core.starts import class_busy, gate_closed, subtask_ready
 
 REFUSED_AGAIN = timedelta(seconds=30)
 
@@ -119,6 +120,21 @@ def episodes_spent(seen: Observed, standing: Standing) -> Answer | None:
     )
 
 
+def budget_spent(seen: Observed, standing: Standing) -> Answer | None:
+    """The models' budget is used up, and there is more to do."""
+    if not budget.is_spent(seen.package.spec.budget, standing.usage):
+        return None
+    if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
+        return None
+    if standing.live:
+        return go_on(standing)
+    return Answer(
+        phase=PackagePhase.FAILED,
+        reason=Reason.BUDGET_EXCEEDED,
+        message="spec.budget is used up; raise it to go on.",
+    )
+
+
 def start_refused(seen: Observed, standing: Standing) -> Answer | None:
     """The API server did not let an object be created."""
     if seen.obstacle is None:
@@ -128,49 +144,6 @@ def start_refused(seen: Observed, standing: Standing) -> Answer | None:
         reason=Reason.START_REFUSED,
         message=f"The cluster refused what the next episode needs: {seen.obstacle}",
         recheck_after=REFUSED_AGAIN,
-    )
-
-
-def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
-    """A subtask may run now: start a fresh agent for the first in list order."""
-    free = max(1, seen.package.spec.parallelism) - len(standing.live)
-    due = [
-        entry
-        for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
-        if is_due(standing.record(entry.id), seen.now)
-    ][:free]
-    probes = [entry for entry in due if standing.record(entry.id).reason in STALLING]
-    due = probes[:1] or due
-    if not due:
-        return None
-    starts = [start_of(seen, standing, entry) for entry in due]
-    large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
-    if large:
-        return stall(
-            Reason.ORDER_TOO_LARGE,
-            f"What {large.subtask} is told is over 200 KiB; shorten its prompt, its guidance or "
-            "the goal.",
-        )
-    begun = {action.subtask: action.attempt for action in starts}
-    records = tuple(
-        started(record, begun[record.id]) if record.id in begun else record
-        for record in standing.records
-    )
-    probed = next((record for record in records if record.reason in STALLING), None)
-    if probed:
-        return Answer(
-            phase=PackagePhase.STALLED,
-            reason=probed.reason,
-            message=probed.message,
-            actions=tuple(starts),
-            records=records,
-        )
-    return Answer(
-        phase=PackagePhase.RUNNING,
-        reason=Reason.EPISODE_RUNNING,
-        message=running_sentence([*(episode.subtask for episode, _ in standing.live), *begun]),
-        actions=tuple(starts),
-        records=records,
     )
 
 
@@ -229,12 +202,16 @@ RULES: tuple[Rule, ...] = (
     image_not_allowed,
     above_ceiling,
     not_supported,
+    unpriced_model,
     episode_running,
     stalled,
     suspended,
     out_of_scope,
     episodes_spent,
+    budget_spent,
     start_refused,
+    gate_closed,
+    class_busy,
     subtask_ready,
     backing_off,
     all_done,

@@ -4,35 +4,27 @@ Folds ended episodes into records, adopts episodes that a crash left unrecorded,
 user's edits. Starts nothing.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import TypeVar
+from datetime import datetime
 
-from afresh.api.meta import ApiModel
+from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import MAX_SUBTASKS, SubtaskRecord, Usage
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.words import Outcome
+from afresh.core import records
 from afresh.core.actions import Settlement
-from afresh.core.evidence import Ended, Live, verdict_of
-from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
+from afresh.core.evidence import Ended, Live, sync_verdict, verdict_of
+from afresh.core.observed import Episode, Member, Observed
 from afresh.core.reasons import Reason
-from afresh.core.usage import cost_of, plus_cost, usage_after
+from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
+from afresh.core.usage import usage_after
 
-M = TypeVar("M", bound=ApiModel)
-
-MARKERS = {
-    SubtaskPhase.PENDING: Marker.PENDING,
-    SubtaskPhase.QUEUED: Marker.RUNNING,
-    SubtaskPhase.RUNNING: Marker.RUNNING,
-    SubtaskPhase.DONE: Marker.DONE,
-    SubtaskPhase.NEEDS_REVIEW: Marker.NEEDS_REVIEW,
-    SubtaskPhase.SKIPPED: Marker.SKIPPED,
-}
-IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
-SETTLED = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
-STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
+REVISED = "Its revision was raised."
+SKIPPED = "It was skipped."
+ASKED = "Its user cancelled it."
+BATCH_CHANGED = "Another subtask of its batch was changed."
+OUT_OF_DATE = "The package was edited while its Job waited in the queue."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +40,7 @@ class Standing:
     removed: tuple[SubtaskRecord, ...] = ()
     settlements: tuple[Settlement, ...] = ()
     live: tuple[tuple[Episode, Live], ...] = ()
+    syncs: Syncs = NO_SYNCS
 
     def record(self, subtask: str) -> SubtaskRecord:
         """Return the record of one subtask. Raises KeyError for an unknown id."""
@@ -58,37 +51,42 @@ class Standing:
         return {record.id: record for record in self.records}
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """One record with its episodes folded in."""
+
+    record: SubtaskRecord
+    settlements: tuple[Settlement, ...]
+    live: tuple[tuple[Episode, Live], ...]
+
+
 def stand(seen: Observed) -> Standing:
     """Take in everything that `seen` tells."""
-    records: list[SubtaskRecord] = []
-    settlements: list[Settlement] = []
-    live: list[tuple[Episode, Live]] = []
     old = {record.id: record for record in seen.package.status.subtasks}
+    taken, current = [], []
     for entry in seen.package.spec.subtasks:
-        record = old.get(entry.id) or new_record(entry)
-        record, ended, going_on = _take_in(seen, record)
-        settlements += ended
-        live += going_on
-        records.append(_edited(record, entry, seen))
-        old.pop(entry.id, None)
+        known = old.pop(entry.id, None) or records.new_record(entry)
+        taken.append(_take_in(seen, known))
+        current.append(_edited(taken[-1], entry, seen))
     removed = []
     for known in old.values():
-        record, ended, going_on = _take_in(seen, known)
-        settlements += [_cancelled(item) for item in ended]
-        live += going_on
-        removed.append(record if going_on else _removed(record))
+        gone = _take_in(seen, known)
+        cancelled = tuple(_cancelled(item, "The subtask was removed.") for item in gone.settlements)
+        taken.append(replace(gone, settlements=cancelled))
+        removed.append(gone.record if gone.live else records.removed(gone.record))
+    settlements = tuple(item for one in taken for item in one.settlements)
+    live = _once(pair for one in taken for pair in one.live)
     return Standing(
-        records=tuple(records),
-        removed=tuple(removed)[: MAX_SUBTASKS - len(records)],
-        usage=usage_after(seen.package.status.usage, settlements),
-        settlements=tuple(settlements),
-        live=tuple(live),
+        records=tuple(current),
+        removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
+        usage=usage_after(seen.package.status.usage, _over(settlements, live)),
+        settlements=settlements,
+        live=live,
+        syncs=_syncs(seen),
     )
 
 
-def _take_in(
-    seen: Observed, record: SubtaskRecord
-) -> tuple[SubtaskRecord, list[Settlement], list[tuple[Episode, Live]]]:
+def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
     """Fold the subtask's episodes into its record, oldest first.
 
     A process that died may have left an end unrecorded and the next episode already created: each
@@ -96,182 +94,174 @@ def _take_in(
     """
     settlements: list[Settlement] = []
     live: list[tuple[Episode, Live]] = []
-    for episode in _unrecorded(seen, record):
+    for episode, member in _unrecorded(seen, record):
         if live:
             live.append((episode, Live()))
             continue
-        if episode.attempt > record.attempts:
-            if episode.revision > record.observed_revision:
-                record = _begin_again(record, episode.revision)
-            record = started(record, episode.attempt)
-        verdict = _verdict(episode, now=seen.now)
+        if member.attempt > record.attempts:
+            if member.revision > record.observed_revision:
+                record = records.begin_again(record, member.revision)
+            record = records.started(record, member.attempt)
+        verdict = _verdict(episode, record.id, now=seen.now)
         if isinstance(verdict, Live):
             live.append((episode, verdict))
-            record = _in_phase(record, _live_phase(verdict))
+            record = records.in_phase(record, _live_phase(verdict))
             continue
-        limit = seen.package.spec.max_consecutive_failures
-        record = after(record, verdict, now=seen.now, limit=limit)
-        settlements.append(Settlement(episode=episode, ended=verdict))
-    return record, settlements, live
+        settlement = Settlement(episode=episode, member=member, ended=verdict)
+        if records.is_cancelled(record):
+            settlement = _cancelled(settlement, record.message)
+        record = records.after(
+            record,
+            settlement.ended,
+            now=seen.now,
+            limit=seen.package.spec.max_consecutive_failures,
+            gated=_has_credential(seen),
+        )
+        settlements.append(settlement)
+    return _Taken(record, tuple(settlements), tuple(live))
 
 
-def _cancelled(settlement: Settlement) -> Settlement:
-    """The operator itself stopped a removed subtask's episode; what it used still counts."""
-    ended = replace(settlement.ended, outcome=Outcome.CANCELLED, message="The subtask was removed.")
-    return replace(settlement, ended=ended)
+def _cancelled(settlement: Settlement, why: str) -> Settlement:
+    """The operator itself stopped the episode; what it used still counts, and so does a commit."""
+    ended = settlement.ended
+    if ended.result and ended.result.commit:
+        return settlement
+    return replace(settlement, ended=replace(ended, outcome=Outcome.CANCELLED, message=why))
 
 
-def _removed(record: SubtaskRecord) -> SubtaskRecord:
-    gone = updated(record, reason=Reason.REMOVED, message="", not_before=None)
-    return _in_phase(gone, SubtaskPhase.SKIPPED)
+def _once(pairs: Iterable[tuple[Episode, Live]]) -> tuple[tuple[Episode, Live], ...]:
+    """Each live episode once, with the verdict of the subtask that it is at."""
+    found: dict[str, tuple[Episode, Live]] = {}
+    for episode, live in pairs:
+        if episode.name not in found or not live.later:
+            found[episode.name] = (episode, live)
+    return tuple(found.values())
 
 
-def new_record(entry: SubtaskEntry) -> SubtaskRecord:
-    """Return the record of a subtask that nothing has happened to."""
-    return SubtaskRecord(
-        id=entry.id,
-        phase=SubtaskPhase.PENDING,
-        marker=Marker.PENDING,
-        observed_revision=entry.revision,
-        reason=Reason.WAITING,
-    )
-
-
-def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
-    """Return the record with episode `attempt` running; a probe keeps the reason it probes for."""
-    probe = record.reason in STALLING
-    return updated(
-        record,
-        phase=SubtaskPhase.RUNNING,
-        marker=Marker.RUNNING,
-        attempts=attempt,
-        reason=record.reason if probe else Reason.EPISODE_RUNNING,
-        message=record.message if probe else "",
-        not_before=None,
-    )
-
-
-def after(record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int) -> SubtaskRecord:
-    """Return the record once `ended` is taken in: phase, counters and the wait, by the table."""
-    row = row_of(ended)
-    failures = record.consecutive_failures + (1 if row.counts else 0)
-    update: dict[str, object] = {
-        "consecutive_failures": failures,
-        "transient_retries": 0,
-        "reason": str(ended.outcome),
-        "message": ended.message,
-        "cost_usd": plus_cost(record.cost_usd, cost_of(ended)),
-        "not_before": None,
-    }
-    phase = SubtaskPhase.PENDING
-    if row.next is Next.DONE:
-        phase = SubtaskPhase.DONE
-        commit = (ended.result.commit if ended.result else None) or ""
-        reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
-        update |= {"consecutive_failures": 0, "reason": reason, "commit": commit}
-    elif row.next is Next.REVIEW:
-        phase = SubtaskPhase.NEEDS_REVIEW
-    elif row.counts and failures >= limit:
-        phase = SubtaskPhase.SKIPPED
-        update |= {"reason": Reason.TOO_MANY_FAILURES}
-    elif row.next in (Next.BACKOFF, Next.PROBE):
-        same = (record.reason in STALLING) == (row.next is Next.PROBE)
-        retries = record.transient_retries + 1 if same else 1
-        update |= {"transient_retries": retries, "not_before": _not_before(ended, retries, now)}
-    return _in_phase(updated(record, **update), phase)
-
-
-def updated(model: M, **changes: object) -> M:
-    """Return a copy with `changes`, cut and rounded as the CRD wants them."""
-    return type(model).model_validate({**dict(model), **changes})
-
-
-def row_of(ended: Ended) -> Row:
-    """Return the row that holds.
-
-    NoChanges with a commit is the agent's word, verified, that nothing is needed; without one it
-    is a failure.
-    """
-    if ended.outcome is Outcome.NO_CHANGES and ended.result and ended.result.commit:
-        return TABLE[Outcome.SUCCESS]
-    return TABLE[ended.outcome]
-
-
-def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
-    wait = (
-        probe_after(retries) if TABLE[ended.outcome].next is Next.PROBE else backoff_after(retries)
-    )
-    due = now + wait
-    reset = ended.report.not_before if ended.report else None
-    if ended.outcome is Outcome.TRANSIENT and reset:
-        due = max(due, datetime.fromtimestamp(reset, tz=now.tzinfo))
-    return due.replace(microsecond=0) + timedelta(seconds=1 if due.microsecond else 0)
-
-
-def _in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
-    return updated(record, phase=phase, marker=MARKERS[phase])
+def _over(
+    settlements: tuple[Settlement, ...], live: tuple[tuple[Episode, Live], ...]
+) -> list[Ended]:
+    """One end for each episode that has none of its subtasks left: the end of the one it was at."""
+    going_on = {episode.name for episode, _ in live}
+    over: dict[tuple[str, str], Ended] = {}
+    for item in settlements:
+        if item.episode.name in going_on:
+            continue
+        key = (item.episode.name, "" if item.episode.name else item.member.subtask)
+        known = over.get(key)
+        if known is None or known.outcome is Outcome.CANCELLED:
+            over[key] = item.ended
+    return list(over.values())
 
 
 def _live_phase(verdict: Live) -> SubtaskPhase:
-    return SubtaskPhase.QUEUED if verdict.queued else SubtaskPhase.RUNNING
+    waits = verdict.queued or verdict.later
+    return SubtaskPhase.QUEUED if waits else SubtaskPhase.RUNNING
 
 
-def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[Episode]:
+def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[tuple[Episode, Member]]:
     """The subtask's episodes whose end the record does not know, oldest first."""
     running = record.phase in IN_EPISODE
     mine = [
-        item
-        for item in seen.episodes
-        if item.subtask == record.id
-        and (item.attempt > record.attempts or (running and item.attempt == record.attempts))
+        (episode, member)
+        for episode in seen.episodes
+        if (member := episode.member(record.id))
+        and (member.attempt > record.attempts or (running and member.attempt == record.attempts))
     ]
-    if running and not any(item.attempt == record.attempts for item in mine):
+    if running and not any(member.attempt == record.attempts for _, member in mine):
         mine.append(_gone(record))
-    return sorted(mine, key=lambda item: item.attempt)
+    return sorted(mine, key=lambda pair: pair[1].attempt)
 
 
-def _verdict(episode: Episode, *, now: datetime) -> Live | Ended:
+def _verdict(episode: Episode, subtask: str, *, now: datetime) -> Live | Ended:
     if episode.uid:
-        return verdict_of(episode, now=now)
+        return verdict_of(episode, subtask, now=now)
     return Ended(outcome=Outcome.INFRASTRUCTURE, message="The Job was deleted before it ended.")
 
 
-def _gone(record: SubtaskRecord) -> Episode:
+def _gone(record: SubtaskRecord) -> tuple[Episode, Member]:
     """Stand for an episode whose Job nobody has any more; it has no UID."""
-    return Episode(
+    member = Member(subtask=record.id, attempt=record.attempts, revision=record.observed_revision)
+    episode = Episode(
         name="",
         uid="",
-        subtask=record.id,
+        members=(member,),
         attempt=record.attempts,
-        revision=record.observed_revision,
         created=datetime.min,  # noqa: DTZ901  # never compared; an absent Job has no time
     )
+    return episode, member
 
 
-def _edited(record: SubtaskRecord, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
+def _has_credential(seen: Observed) -> bool:
+    return seen.agent_class is not None and seen.agent_class.spec.credentials is not None
+
+
+def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
+    """Apply what the user wants of the subtask now."""
+    record = taken.record
     if record.phase in IN_EPISODE:
-        return record
+        why = _reason_to_stop(taken, entry, seen)
+        return records.cancelling(record, why) if why else record
     if entry.revision > record.observed_revision or record.reason == Reason.REMOVED:
-        record = _begin_again(record, entry.revision)
+        record = records.begin_again(record, entry.revision)
     if entry.skip and record.phase is not SubtaskPhase.DONE:
-        skipped = updated(record, reason=Reason.SKIPPED_BY_USER, message="", not_before=None)
-        return _in_phase(skipped, SubtaskPhase.SKIPPED)
-    if record.reason == Reason.SKIPPED_BY_USER:
-        return _begin_again(record, record.observed_revision)
+        skipped = records.updated(
+            record, reason=Reason.SKIPPED_BY_USER, message="", not_before=None
+        )
+        return records.in_phase(skipped, SubtaskPhase.SKIPPED)
+    if record.reason == Reason.SKIPPED_BY_USER and not entry.skip:
+        return records.begin_again(record, record.observed_revision)
     edited = seen.package.metadata.generation != seen.package.status.observed_generation
-    if edited and record.reason in STALLING:
-        return updated(record, not_before=None)
+    if (edited and record.reason in STALLING) or _asked_to_retry(seen):
+        return records.updated(record, not_before=None)
     return record
 
 
-def _begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
-    fresh = updated(
-        record,
-        observed_revision=revision,
-        consecutive_failures=0,
-        transient_retries=0,
-        reason=Reason.WAITING,
-        message="",
-        not_before=None,
-    )
-    return _in_phase(fresh, SubtaskPhase.PENDING)
+def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str | None:
+    """Why the episode of a running subtask is of no use any more."""
+    package = seen.package
+    if package.cancel_request != package.status.last_handled_cancel:
+        return ASKED
+    if entry.revision > taken.record.observed_revision:
+        return REVISED
+    if entry.skip:
+        return SKIPPED
+    for episode, live in taken.live:
+        if live.queued and episode.generations not in ("", generations_of(seen)):
+            return OUT_OF_DATE
+        if any(_unwanted(member, seen) for member in episode.members):
+            return BATCH_CHANGED
+    return None
+
+
+def _unwanted(member: Member, seen: Observed) -> bool:
+    """Whether the user does not want this part of a batch any more as it was ordered."""
+    entry = next((item for item in seen.package.spec.subtasks if item.id == member.subtask), None)
+    return entry is None or entry.skip or entry.revision > member.revision
+
+
+def generations_of(seen: Observed) -> str:
+    """Return what identifies the package and its class as an Order is made from them."""
+    of_class = seen.agent_class.metadata.generation if seen.agent_class else 0
+    return f"{seen.package.metadata.generation}/{of_class}"
+
+
+def _asked_to_retry(seen: Observed) -> bool:
+    return seen.package.retry_request != seen.package.status.last_handled_retry
+
+
+def _syncs(seen: Observed) -> Syncs:
+    """Fold the plan's own Jobs into their record, oldest first."""
+    standing = Syncs(record=seen.package.status.plan_sync)
+    if standing.record and _asked_to_retry(seen):
+        standing = replace(standing, record=records.updated(standing.record, not_before=None))
+    mine = (episode for episode in seen.episodes if not episode.members)
+    for episode in sorted(mine, key=lambda item: item.attempt):
+        record = standing.record or PlanSync()
+        if episode.attempt <= record.attempts:
+            continue
+        verdict = sync_verdict(episode, now=seen.now)
+        if isinstance(verdict, Live):
+            return replace(standing, live=episode)
+        standing = records.after_sync(standing, episode, verdict, now=seen.now)
+    return standing

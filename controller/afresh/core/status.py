@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from afresh.api.conditions import Condition
+from afresh.api.package_status import Review, SubtaskRecord, WorkPackageStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.resources import TokenUsage
 from afresh.api.subtask import (
@@ -15,14 +16,15 @@ from afresh.api.subtask import (
     Transition,
     VerifyResult,
 )
-from afresh.api.work_package import Review, SubtaskRecord, WorkPackageStatus
-from afresh.contract.report import PHASES
+from afresh.contract.report import PHASES, Usage
 from afresh.core.actions import Decision, Settlement
 from afresh.core.graph import satisfied
 from afresh.core.names import job_name, subtask_name
 from afresh.core.observed import Observed
+from afresh.core.plan_sync import last_pushed
 from afresh.core.reasons import Reason
-from afresh.core.settle import IN_EPISODE
+from afresh.core.records import IN_EPISODE
+from afresh.core.usage import TOKENS, share_of
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
 NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
@@ -34,8 +36,8 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     wanted = {entry.id for entry in seen.package.spec.subtasks}
     records = [record for record in decision.records if record.id in wanted]
     done = sum(1 for record in records if satisfied(record))
-    running = [record.id for record in records if record.phase in IN_EPISODE]
-    pushed = [item.ended.report for item in decision.settlements if item.ended.report]
+    running = [record.id for record in records if record.phase is SubtaskPhase.RUNNING]
+    pushed = last_pushed(decision.settlements)
     return WorkPackageStatus(
         observed_generation=seen.package.metadata.generation,
         phase=decision.phase,
@@ -45,10 +47,11 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         current=",".join(running),
         cost=dollars(decision.usage.cost_usd),
         branch=seen.package.branch,
-        head_commit=next((r.head for r in reversed(pushed) if r.head), old.head_commit),
-        plan_digest=next(
-            (r.plan_digest for r in reversed(pushed) if r.plan_digest), old.plan_digest
-        ),
+        head_commit=decision.syncs.head or (pushed and pushed.head) or old.head_commit,
+        plan_digest=decision.syncs.pushed or (pushed and pushed.plan_digest) or old.plan_digest,
+        plan_sync=decision.syncs.record,
+        last_handled_cancel=seen.package.cancel_request,
+        last_handled_retry=seen.package.retry_request,
         usage=decision.usage,
         subtasks=decision.records,
         reviews=tuple(
@@ -138,8 +141,8 @@ def _subtask_status(
     old = child.status
     attempts = {attempt.number: attempt for attempt in old.attempts}
     for settlement in decision.settlements:
-        if settlement.episode.subtask == record.id:
-            number = settlement.episode.attempt
+        if settlement.member.subtask == record.id:
+            number = settlement.member.attempt
             attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
     if record.phase in IN_EPISODE and record.attempts not in attempts:
         metadata = seen.package.metadata
@@ -176,30 +179,26 @@ def _subtask_status(
 def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None) -> Attempt:
     episode, ended = settlement.episode, settlement.ended
     report, result = ended.report, ended.result
-    usage = report.usage if report else None
+    share = share_of(ended) or Usage()
     start = begun.start_time if begun else None
     if start is None and episode.uid:
         start = _seconds(episode.created)
     return Attempt(
-        number=episode.attempt,
+        number=settlement.member.attempt,
         job_name=episode.name or (begun.job_name if begun else ""),
-        context_mode=seen.package.spec.context.mode,
+        context_mode=episode.mode or (begun.context_mode if begun else None),
         start_time=start,
         completion_time=_seconds(seen.now),
         outcome=ended.outcome,
         message=ended.message,
         exit_code=result.exit_code if result else None,
-        turns=usage.turns if usage else 0,
+        turns=share.turns,
         usage=TokenUsage(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            cost_usd=Decimal(usage.cost_usd) if usage.cost_usd else None,
-        )
-        if usage
-        else TokenUsage(),
+            cost_usd=Decimal(share.cost_usd) if share.cost_usd else None,
+            **{name: getattr(share, name) for name in TOKENS},
+        ),
         verify=_verify(settlement),
+        warnings=result.warnings if result else (),
         log_tail=report.log_tail if report else "",
         phases=_phases(settlement),
     )

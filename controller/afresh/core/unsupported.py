@@ -1,4 +1,4 @@
-"""Which fields of the API this version accepts but does not yet act on.
+"""Which fields of the API cannot be acted on, in this version or with this class.
 
 Ignoring one in silence could cost money or break a promise, so a package that needs one stalls.
 """
@@ -10,22 +10,30 @@ from afresh.api.work_package import WorkPackageSpec
 from afresh.contract.words import AdapterName, ContextMode, CredentialsMode
 
 ADAPTERS = frozenset({AdapterName.CLAUDE, AdapterName.COMMAND})
+# These go on with a context that they have had before.
+RESUMING = frozenset({AdapterName.CLAUDE})
+METERED = frozenset({AdapterName.CLAUDE})
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
     """Return a sentence for each field that is set and not acted on; it names the mend."""
-    if package.context.mode is not ContextMode.FRESH_PER_SUBTASK:
-        yield f"spec.context.mode {package.context.mode} is not supported; use FreshPerSubtask."
-    if package.budget:
-        yield "spec.budget is not supported; remove it and bound the work by spec.maxEpisodes."
+    adapter, credentials = agent_class.adapter, agent_class.credentials
+    if adapter not in ADAPTERS:
+        yield f"The adapter {adapter} of the AgentClass is not supported; use Claude."
+    if package.context.mode is not ContextMode.FRESH_PER_SUBTASK and adapter not in RESUMING:
+        yield (
+            f"The adapter {adapter} of the AgentClass cannot keep one context over several "
+            "subtasks; set spec.context.mode to FreshPerSubtask."
+        )
+    if package.budget and (adapter not in METERED or credentials is None):
+        yield (
+            "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
+            "it and bound the work by spec.maxEpisodes."
+        )
     verifies = [package.verify, *(entry.verify for entry in package.subtasks)]
     if any(verify and verify.image for verify in verifies):
         yield "verify.image is not supported; remove it: verify runs in the agent's image."
-    if agent_class.adapter not in ADAPTERS:
-        yield f"The adapter {agent_class.adapter} of the AgentClass is not supported; use Claude."
-    if agent_class.credentials and agent_class.credentials.mode is CredentialsMode.ENVIRONMENT:
+    if credentials and credentials.mode is CredentialsMode.ENVIRONMENT:
         yield "credentials.mode Environment of the AgentClass is not supported; use Gateway."
-    if agent_class.max_concurrent_episodes:
-        yield "maxConcurrentEpisodes of the AgentClass is not supported; remove it."
     if agent_class.egress:
         yield "egress of the AgentClass is not supported; remove it and write a NetworkPolicy."

@@ -1,23 +1,26 @@
-"""What episodes used of models, added up. Knows nothing of subtasks."""
+"""What episodes used of models, added up. Knows nothing of subtasks' records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 
-from afresh.api.work_package import Usage
-from afresh.core.actions import Settlement
+from afresh.api.package_status import Usage
+from afresh.contract.report import Report
+from afresh.contract.report import Usage as Spent
 from afresh.core.evidence import Ended
 from afresh.core.outcome import TABLE, Next
 
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
-def usage_after(old: Usage, settlements: Sequence[Settlement]) -> Usage:
-    """Return the package's usage with the episodes that have ended added."""
-    for settlement in settlements:
-        old = _plus(old, settlement.ended)
+
+def usage_after(old: Usage, over: Iterable[Ended]) -> Usage:
+    """Return the package's usage with episodes that are over added: one end for each of them."""
+    for ended in over:
+        old = _plus(old, ended)
     return old
 
 
 def _plus(usage: Usage, ended: Ended) -> Usage:
-    counted = TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
+    counted = _counts(ended)
     runs = {
         "episodes": usage.episodes + counted,
         "transient_retries": usage.transient_retries + (not counted),
@@ -25,17 +28,49 @@ def _plus(usage: Usage, ended: Ended) -> Usage:
     if ended.report is None:
         return Usage.model_validate({**dict(usage), **runs})
     spent = ended.report.usage
-    tokens = {name: getattr(usage, name) + getattr(spent, name) for name in _TOKENS}
+    tokens = {name: getattr(usage, name) + getattr(spent, name) for name in TOKENS}
     cost = plus_cost(usage.cost_usd, spent.cost_usd)
     return Usage.model_validate({**dict(usage), **runs, **tokens, "cost_usd": cost})
 
 
-_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+def _counts(ended: Ended) -> bool:
+    """Whether the episode counts: not one that a temporary cause or a wrong setting ended early."""
+    done = ended.report.results if ended.report else ()
+    if any(result.commit for result in done):
+        return True
+    return TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
 
 
-def cost_of(ended: Ended) -> str | None:
-    """Return what the episode cost in US dollars, if that is known."""
-    return ended.report.usage.cost_usd if ended.report else None
+def share_of(ended: Ended) -> Spent | None:
+    """Return what an episode used for the subtask that ended so, if that is known.
+
+    Where the runner could not say, it is what the episode's other subtasks leave.
+    """
+    if ended.result and ended.result.usage:
+        return ended.result.usage
+    if ended.report is None:
+        return None
+    others = [result for result in ended.report.results if result is not ended.result]
+    shares = [result.usage for result in others if result.usage]
+    return _minus(ended.report, shares) if len(shares) == len(others) else None
+
+
+def _minus(report: Report, shares: list[Spent]) -> Spent:
+    whole = report.usage
+    counts = {
+        name: max(getattr(whole, name) - sum(getattr(share, name) for share in shares), 0)
+        for name in (*TOKENS, "turns")
+    }
+    cost = None
+    if whole.cost_usd is not None:
+        rest = Decimal(whole.cost_usd) - sum(Decimal(share.cost_usd or 0) for share in shares)
+        cost = str(max(rest, Decimal(0)))
+    return Spent(**counts, cost_usd=cost)
+
+
+def tokens_of(usage: Usage | Spent) -> int:
+    """Return how many tokens of all kinds that is."""
+    return sum(getattr(usage, name) for name in TOKENS)
 
 
 def plus_cost(sofar: Decimal | None, cost: str | None) -> Decimal | None:

@@ -1,24 +1,27 @@
 """Performs actions. The only place where the operator changes anything but status and Events."""
 
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
+from afresh.api.agent_class import Gate
 from afresh.api.work_package import WorkPackage
-from afresh.contract.pod_layout import ANNOTATION_REVISION, LABEL_ATTEMPT
+from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_ATTEMPT
 from afresh.core.actions import (
     Action,
     CreateSubtask,
     DeleteJob,
     DeleteSubtask,
+    SetGate,
     StartEpisode,
+    StartSync,
     UpdateSubtask,
 )
 from afresh.core.observed import Observed
 from afresh.core.planner import child_spec
 from afresh.kube.cache import Cache
-from afresh.kube.client import JOBS, SUBTASKS, Kube, Manifest, Resource
+from afresh.kube.client import AGENT_CLASSES, JOBS, SUBTASKS, Kube, Manifest, Resource
 from afresh.kube.errors import ConflictError
-from afresh.manifests.job import EpisodeParts, build_job
+from afresh.manifests.job import JobParts, build_job
 from afresh.manifests.subtask import build_subtask
 
 
@@ -34,8 +37,10 @@ class Applier:
         """Perform one action. Raises KubeError."""
         namespace = seen.package.metadata.namespace
         match action:
-            case StartEpisode():
-                await self._start(seen, action)
+            case StartEpisode() | StartSync():
+                await self._create(JOBS, self.job_of(seen, action))
+            case SetGate():
+                await self._set_gate(namespace, action)
             case DeleteJob():
                 await self.kube.delete(JOBS, namespace, action.name, uid=action.uid)
             case CreateSubtask():
@@ -47,19 +52,46 @@ class Applier:
             case _:
                 assert_never(action)
 
-    async def _start(self, seen: Observed, action: StartEpisode) -> None:
+    def job_of(self, seen: Observed, action: StartEpisode | StartSync) -> Manifest:
+        """Return the Job that the action creates."""
         if seen.agent_class is None:
-            raise AssertionError("no episode is started without a class")
-        parts = EpisodeParts(
+            raise AssertionError("no Job is created without a class")
+        own: dict[str, Any]
+        if isinstance(action, StartSync):
+            own = {"attempt": action.attempt, "plan": action.plan}
+        else:
+            own = {
+                "attempt": action.members[0].attempt,
+                "members": action.members,
+                "generations": action.generations,
+                "probe": action.probe,
+            }
+        parts = JobParts(
             package=seen.package,
             agent_class=seen.agent_class,
             order=action.order,
-            subtask=action.subtask,
-            attempt=action.attempt,
-            revision=action.revision,
             runner_image=self.runner_image,
+            **own,
         )
-        await self._create(JOBS, build_job(parts))
+        return build_job(parts)
+
+    async def _set_gate(self, namespace: str, action: SetGate) -> None:
+        """Change one gate; another's change in between is a conflict, and all is decided anew."""
+        raw = self.cache.get(AGENT_CLASSES, "", action.class_name)
+        if raw is None:
+            return
+        status = raw.get("status", {})
+        mine = (namespace, action.secret_name)
+        gates = {(item["namespace"], item["secretName"]): item for item in status.get("gates", [])}
+        known = gates.pop(mine, None)
+        if (Gate.model_validate(known) if known else None) != action.known:
+            raise ConflictError(f"the gate of the Secret {action.secret_name} has changed")
+        if action.gate:
+            gates[mine] = action.gate.to_manifest()
+        changed = {**status, "gates": list(gates.values())}
+        self.cache.put(
+            AGENT_CLASSES, await self.kube.replace_part(AGENT_CLASSES, raw, "status", changed)
+        )
 
     async def _create(self, kind: Resource, body: Manifest) -> None:
         namespace = body["metadata"]["namespace"]
@@ -86,5 +118,5 @@ def _identity(body: Manifest) -> tuple[str | None, ...]:
     return (
         owners[0]["uid"] if owners else None,
         metadata.get("labels", {}).get(LABEL_ATTEMPT),
-        metadata.get("annotations", {}).get(ANNOTATION_REVISION),
+        metadata.get("annotations", {}).get(ANNOTATION_BATCH),
     )

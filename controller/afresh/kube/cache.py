@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.contract.pod_layout import ANNOTATION_ORDER, ANNOTATION_PASSWD, LABEL_PACKAGE
 from afresh.contract.report import Report
 from afresh.kube.client import (
     AGENT_CLASSES,
@@ -22,6 +22,8 @@ from afresh.kube.client import (
 from afresh.kube.queue import Key
 
 Name = tuple[str, str]
+ENDS = ("Complete", "Failed")
+LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 # What others refer to comes first.
 WATCHED = (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
 
@@ -32,8 +34,10 @@ class Cache:
     def __init__(self) -> None:
         self._objects: dict[Resource, dict[Name, Manifest]] = {kind: {} for kind in WATCHED}
         self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
-        self.hints: dict[str, Report] = {}
-        """Reports of runners by the UID of their Job, until the Job is gone."""
+        self._hints: dict[str, tuple[str, Report]] = {}
+        self._unfinished: set[Name] = set()
+        self.claims: dict[str, Manifest] = {}
+        """Jobs that are about to be created, by name: they count before the server knows them."""
 
     def put(self, kind: Resource, body: Manifest) -> None:
         """Store `body`, unless a newer version is known."""
@@ -44,6 +48,8 @@ class Cache:
         if known:
             self._unindex(kind, known)
         self._objects[kind][name] = _slim(kind, body)
+        if kind is JOBS:
+            self._note_end(name, body)
         package = package_of(body)
         if package:
             self._children[kind, package].add(name)
@@ -55,7 +61,26 @@ class Cache:
         if known and known["metadata"]["uid"] != body["metadata"]["uid"]:
             return
         self._unindex(kind, self._objects[kind].pop(name, body))
-        self.hints.pop(body["metadata"]["uid"], None)
+        if kind is JOBS:
+            self._unfinished.discard(name)
+            self._hints.pop(body["metadata"]["uid"], None)
+
+    def keep_hint(self, job: str, pod: str, report: Report) -> None:
+        """Keep what the runner in `pod` has reported (both by UID), until the Job is gone."""
+        known = self._hints.get(job)
+        if known is None or known[0] != pod or not known[1].final:
+            self._hints[job] = (pod, report)
+
+    def hint(self, job: str, pod: str | None) -> Report | None:
+        """Return what was reported last from that pod of the Job, or from any where it is None."""
+        known = self._hints.get(job)
+        return known[1] if known and pod in (None, known[0]) else None
+
+    def live_jobs(self) -> Iterator[Manifest]:
+        """Return the Jobs that have not ended as far as the API shows, and those on their way."""
+        known = {name[1] for name in self._unfinished}
+        yield from [self._objects[JOBS][name] for name in self._unfinished]
+        yield from [job for name, job in list(self.claims.items()) if name not in known]
 
     def get(self, kind: Resource, namespace: str, name: str) -> Manifest | None:
         """Return one object, if it is known. Cluster-scoped kinds have the namespace ""."""
@@ -84,6 +109,14 @@ class Cache:
         for item in gone:
             self.drop(kind, item)
         return gone
+
+    def _note_end(self, name: Name, job: Manifest) -> None:
+        conditions = job.get("status", {}).get("conditions", [])
+        ended = any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
+        if ended or "deletionTimestamp" in job["metadata"]:
+            self._unfinished.discard(name)
+        else:
+            self._unfinished.add(name)
 
     def _unindex(self, kind: Resource, known: Manifest) -> None:
         """Take an object out of the index under the label that it was known with."""
@@ -114,7 +147,8 @@ def _slim(kind: Resource, body: Manifest) -> Manifest:
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     slim: dict[str, Any] = {**body, "metadata": metadata}
     if kind is PODS:
-        metadata.pop("annotations", None)
+        notes = metadata.get("annotations", {})
+        metadata["annotations"] = {key: notes[key] for key in notes if key not in LARGE}
         slim["spec"] = {}
     if kind is JOBS:
         slim["spec"] = {key: value for key, value in body["spec"].items() if key != "template"}

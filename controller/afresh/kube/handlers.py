@@ -16,6 +16,7 @@ import kopf
 
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.core.reasons import Reason
 from afresh.kube.cache import WATCHED, Cache, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
@@ -120,6 +121,8 @@ class Waker:
                 Key(item["metadata"]["namespace"], item["metadata"]["name"])
                 for item in self._cache.all(WORK_PACKAGES)
                 if item["spec"]["agentClassName"] == metadata["name"]
+                # Its Secret may be another class's too.
+                or item.get("status", {}).get("reason") == Reason.GATE_CLOSED
             ]
         package = package_of(body)
         return [package] if package else []
@@ -129,7 +132,7 @@ class Waker:
         return [
             Key(item["metadata"]["namespace"], item["metadata"]["name"])
             for item in self._cache.all(WORK_PACKAGES)
-            if item.get("status", {}).get("reason") == "BranchInUse"
+            if item.get("status", {}).get("reason") == Reason.BRANCH_IN_USE
             and item["metadata"]["uid"] != body["metadata"]["uid"]
         ]
 

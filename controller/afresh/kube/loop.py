@@ -1,13 +1,14 @@
 """One step of the loop for one package: observe, decide, apply, write status, tell."""
 
 import asyncio
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from afresh import metrics
 from afresh.api.meta import ApiModel, KubernetesObject
-from afresh.core.actions import Action, CreateSubtask, Decision, Note
+from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
@@ -19,6 +20,7 @@ from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
 from afresh.kube.errors import KubeError, RefusedError, UnreadableError
 from afresh.kube.events import write_event
 from afresh.kube.observe import Observer
+from afresh.kube.others import next_of_class
 from afresh.kube.queue import Key
 from afresh.logs import get_logger
 
@@ -33,6 +35,7 @@ class Loop:
     cache: Cache
     observer: Observer
     applier: Applier
+    wake: Callable[[Key], None]
     _telling: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def step(self, key: Key, *, now: datetime) -> timedelta | None:
@@ -54,13 +57,38 @@ class Loop:
         if missing and failure is None:
             seen = await self.observer.observe(key, now=now) or seen
             decision = decide(seen)
-        failure = failure or await self._apply(seen, decision.actions)
+        # No await since the decision: nobody else has counted on what is claimed here.
+        with self._claimed(seen, decision):
+            failure = failure or await self._apply(seen, decision.actions)
         if failure:
             seen, decision = _without_starts(seen, failure)
         await self._write(seen, decision)
         self._tell(seen, decision)
+        self._wake_next(seen, decision)
         _log(key, decision, failure)
         return decision.recheck_after
+
+    def _wake_next(self, seen: Observed, decision: Decision) -> None:
+        """Let the package that has waited longest look whether there is room for it now."""
+        started = any(isinstance(item, StartEpisode) for item in decision.actions)
+        if seen.others.class_free is None or not (decision.settlements or started):
+            return
+        waiting = next_of_class(self.cache, seen.package.spec.agent_class_name)
+        if waiting:
+            self.wake(waiting)
+
+    @contextlib.contextmanager
+    def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:
+        """Have the Jobs of the decision count for other packages while they are being created."""
+        starts = [item for item in decision.actions if isinstance(item, StartEpisode)]
+        jobs = [self.applier.job_of(seen, action) for action in starts]
+        claims = {job["metadata"]["name"]: job for job in jobs}
+        self.cache.claims.update(claims)
+        try:
+            yield
+        finally:
+            for name in claims:
+                del self.cache.claims[name]
 
     async def _apply(self, seen: Observed, actions: Iterable[Action]) -> RefusedError | None:
         """Perform the actions; return the first refusal, which stops none of the others.

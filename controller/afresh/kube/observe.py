@@ -8,13 +8,16 @@ from pydantic import ValidationError
 
 from afresh.api.agent_class import AgentClass
 from afresh.api.meta import KubernetesObject
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.core.names import job_name
-from afresh.core.observed import Episode, Observed
-from afresh.core.settle import IN_EPISODE
-from afresh.kube.cache import Cache
+from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.contract.report import Report
+from afresh.core.names import job_name, sync_name
+from afresh.core.observed import Episode, Member, Observed, Others
+from afresh.core.records import IN_EPISODE
+from afresh.kube.cache import ENDS, Cache
 from afresh.kube.client import (
     AGENT_CLASSES,
     EVENTS,
@@ -25,8 +28,9 @@ from afresh.kube.client import (
     Kube,
     Manifest,
 )
-from afresh.kube.errors import NotFoundError, UnreadableError
-from afresh.kube.parse import parse_episode, parse_orphan, parse_time
+from afresh.kube.errors import UnreadableError
+from afresh.kube.others import others
+from afresh.kube.parse import members_of, parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
 
 # A Job without a started pod tells why only in Events; they are not there at once.
@@ -54,17 +58,21 @@ class Observer:
         if raw is None:
             return None
         package = parse(WorkPackage, raw)
+        episodes = await self._episodes(key, package, now)
+        agent_class = self._agent_class(package.spec.agent_class_name)
+        # From here to the decision nothing waits, so what packages share cannot change meanwhile.
         return Observed(
             now=now,
             package=package,
-            agent_class=self._agent_class(package.spec.agent_class_name),
+            agent_class=agent_class,
             rival=self._rival(package),
+            others=others(self.cache, package, agent_class, now) if agent_class else Others(),
             subtasks=tuple(
                 parse(SubtaskObject, item)
                 for item in self.cache.children(SUBTASKS, key)
                 if _owned(item, package)
             ),
-            episodes=await self._episodes(key, package, now),
+            episodes=episodes,
             report_url=self.report_url,
         )
 
@@ -99,7 +107,10 @@ class Observer:
             for job in jobs
         ]
         # A deleted Job's pod has its grace period; until it has ended, so has its episode not.
-        orphans = [parse_orphan(pod, self.cache.hints.get(str(uid))) for uid, pod in pods.items()]
+        orphans = [
+            parse_orphan(pod, self.cache.hint(str(uid), pod["metadata"]["uid"]))
+            for uid, pod in pods.items()
+        ]
         ours = [item for item in orphans if item and item.name == _name_of(package, item)]
         return (*episodes, *ours)
 
@@ -107,7 +118,7 @@ class Observer:
         self, package: WorkPackage, job: Manifest, pod: Manifest | None, now: datetime
     ) -> Episode:
         refusal = await self._refusal(job, pod) if _starts_slowly(job, pod, now) else None
-        hint = self.cache.hints.get(job["metadata"]["uid"])
+        hint = self._hint(job, pod)
         episode = parse_episode(job, pod, hint=hint, refusal=refusal)
         if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
             return episode
@@ -121,22 +132,29 @@ class Observer:
             return parse_episode(job, fresh, hint=hint, refusal=refusal)
         return parse_episode(job, None, hint=hint, refusal=refusal)
 
+    def _hint(self, job: Manifest, pod: Manifest | None) -> Report | None:
+        """What the pod's runner has reported; a Job that goes on may have a new pod."""
+        conditions = job.get("status", {}).get("conditions", [])
+        ended = any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
+        if pod is None and not ended:
+            return None
+        return self.cache.hint(job["metadata"]["uid"], pod["metadata"]["uid"] if pod else None)
+
     async def _look_for_lost_jobs(self, key: Key, package: WorkPackage) -> None:
         """Make sure that a Job is really gone before that is concluded from the cache."""
-        known = {
-            job["metadata"]["name"]
-            for job in self.cache.children(JOBS, key)
-            if _owned(job, package)
-        }
-        metadata = package.metadata
-        for record in package.status.subtasks:
-            name = job_name(metadata.name, record.id, record.attempts, metadata.uid)
-            if record.phase not in IN_EPISODE or name in known:
-                continue
-            try:
-                job = await self.kube.get(JOBS, key.namespace, name)
-            except NotFoundError:
-                continue
+        running = {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
+        if not running:
+            return
+        for job in self.cache.children(JOBS, key):
+            if _owned(job, package):
+                for member in members_of(job):
+                    if running.get(member.subtask) == member.attempt:
+                        del running[member.subtask]
+        if not running:
+            return
+        for job in await self.kube.list_items(
+            JOBS, key.namespace, labelSelector=f"{LABEL_PACKAGE}={key.name}"
+        ):
             self.cache.put(JOBS, job)
 
     async def _refusal(self, job: Manifest, pod: Manifest | None) -> str | None:
@@ -191,17 +209,27 @@ def _told(episode: Episode) -> bool:
 
 
 def _unrecorded(package: WorkPackage, episode: Episode) -> bool:
-    """Whether the record still waits for this episode's end."""
-    record = next((item for item in package.status.subtasks if item.id == episode.subtask), None)
+    """Whether a record still waits for this episode's end."""
+    if not episode.members:
+        sync = package.status.plan_sync
+        return sync is None or episode.attempt > sync.attempts
+    records = {item.id: item for item in package.status.subtasks}
+    return any(_waits(records.get(member.subtask), member) for member in episode.members)
+
+
+def _waits(record: SubtaskRecord | None, member: Member) -> bool:
     if record is None:
         return True
-    running = record.phase in IN_EPISODE and episode.attempt == record.attempts
-    return running or episode.attempt > record.attempts
+    running = record.phase in IN_EPISODE and member.attempt == record.attempts
+    return running or member.attempt > record.attempts
 
 
 def _name_of(package: WorkPackage, episode: Episode) -> str:
     metadata = package.metadata
-    return job_name(metadata.name, episode.subtask, episode.attempt, metadata.uid)
+    if not episode.members:
+        return sync_name(metadata.name, episode.attempt, metadata.uid)
+    first = episode.members[0]
+    return job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
 
 
 def _claim(package: WorkPackage) -> tuple[bool, tuple[str, str, str]]:

@@ -42,6 +42,7 @@ async def run(settings: Settings) -> None:
         cache=cache,
         observer=Observer(kube=kube, cache=cache, report_url=settings.report_url),
         applier=Applier(kube=kube, cache=cache, runner_image=settings.runner_image),
+        wake=queue.add,
     )
     reports = ReportServer(kube=kube, cache=cache, queue=queue)
     async with AsyncExitStack() as stack:

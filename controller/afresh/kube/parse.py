@@ -4,11 +4,24 @@ from datetime import datetime
 from typing import Any
 
 from afresh.contract import codec, report
-from afresh.contract.pod_layout import ANNOTATION_REVISION, LABEL_ATTEMPT, LABEL_SUBTASK, RUNNER
+from afresh.contract.order import Budget
+from afresh.contract.pod_layout import (
+    ANNOTATION_BATCH,
+    ANNOTATION_BUDGET,
+    ANNOTATION_GATE,
+    ANNOTATION_GENERATIONS,
+    ANNOTATION_MODE,
+    ANNOTATION_PLAN,
+    LABEL_ATTEMPT,
+    LABEL_SUBTASK,
+    RUNNER,
+)
 from afresh.contract.report import Report
-from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
+from afresh.contract.words import ContextMode
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
+from afresh.manifests.metadata import read_batch
 
 
 def parse_episode(
@@ -16,22 +29,19 @@ def parse_episode(
 ) -> Episode:
     """Return one Job and its pod as the core sees them. The hint gives way to the pod's Report."""
     metadata, spec, status = job["metadata"], job["spec"], job.get("status", {})
-    subtask, attempt = _identity(job)
     conditions = _true_conditions(status)
-    failed = conditions.get("Failed") or conditions.get("FailureTarget")
+    failed = conditions.get("Failed")
     return Episode(
         name=metadata["name"],
         uid=metadata["uid"],
-        subtask=subtask,
-        attempt=attempt,
-        revision=int(metadata.get("annotations", {}).get(ANNOTATION_REVISION, 0)),
+        **_facts(job),
         created=parse_time(metadata["creationTimestamp"]),
-        suspended=bool(spec.get("suspend")) and "Failed" not in conditions,
+        suspended=bool(spec.get("suspend")) and failed is None,
         complete="Complete" in conditions,
-        failure=failed["reason"] if failed and "Failed" in conditions else None,
+        failure=failed["reason"] if failed else None,
         deleting="deletionTimestamp" in metadata,
         pod=parse_pod(pod) if pod else None,
-        report=(parse_report(pod, metadata["name"]) if pod else None) or hint,
+        report=_latest(parse_report(pod, metadata["name"]) if pod else None, hint),
         refusal=refusal,
     )
 
@@ -42,18 +52,22 @@ def parse_orphan(pod: Manifest, hint: Report | None) -> Episode | None:
     owners = [item for item in metadata.get("ownerReferences", []) if item.get("controller")]
     if not owners or owners[0].get("kind") != "Job":
         return None
-    subtask, attempt = _identity(pod)
     return Episode(
         name=owners[0]["name"],
         uid=owners[0]["uid"],
-        subtask=subtask,
-        attempt=attempt,
-        revision=0,
+        **_facts(pod),
         created=parse_time(metadata["creationTimestamp"]),
         deleting=True,
         pod=parse_pod(pod),
-        report=parse_report(pod, owners[0]["name"]) or hint,
+        report=_latest(parse_report(pod, owners[0]["name"]), hint),
     )
+
+
+def _latest(written: Report | None, hint: Report | None) -> Report | None:
+    """What was written at the end holds, unless it was not the end and the hint was."""
+    if written is None or (hint and hint.final and not written.final):
+        return hint
+    return written
 
 
 def parse_pod(pod: Manifest) -> PodFacts:
@@ -90,16 +104,32 @@ def parse_report(pod: Manifest, episode: str) -> Report | None:
     return None
 
 
-def _identity(item: Manifest) -> tuple[str, int]:
-    """The subtask and the attempt by an object's labels. Raises UnreadableError."""
-    labels = item["metadata"].get("labels", {})
-    attempt = labels.get(LABEL_ATTEMPT, "")
-    if LABEL_SUBTASK not in labels or not attempt.isdecimal():
-        name = item["metadata"]["name"]
+def members_of(item: Manifest) -> tuple[Member, ...]:
+    """Return the batch of a Job or a pod. Raises UnreadableError."""
+    members: tuple[Member, ...] = _facts(item)["members"]
+    return members
+
+
+def _facts(item: Manifest) -> dict[str, Any]:
+    """What labels and annotations say of an episode. Raises UnreadableError."""
+    metadata = item["metadata"]
+    labels, notes = metadata.get("labels", {}), metadata.get("annotations", {})
+    budget = notes.get(ANNOTATION_BUDGET)
+    try:
+        return {
+            "attempt": int(labels[LABEL_ATTEMPT]),
+            # Only a sync has no subtask, and no batch.
+            "members": read_batch(notes[ANNOTATION_BATCH]) if labels[LABEL_SUBTASK] else (),
+            "mode": ContextMode(notes[ANNOTATION_MODE]) if ANNOTATION_MODE in notes else None,
+            "generations": notes.get(ANNOTATION_GENERATIONS, ""),
+            "probe": notes.get(ANNOTATION_GATE, ""),
+            "budget": codec.loads(Budget, budget) if budget else None,
+            "plan": notes.get(ANNOTATION_PLAN, ""),
+        }
+    except (KeyError, ValueError, codec.ContractError) as error:
         raise UnreadableError(
-            f"{name} has lost its labels {LABEL_SUBTASK} and {LABEL_ATTEMPT}; delete it."
-        )
-    return labels[LABEL_SUBTASK], int(attempt)
+            f"{metadata['name']} has lost the labels and annotations of afresh.dev; delete it."
+        ) from error
 
 
 def parse_time(text: str) -> datetime:

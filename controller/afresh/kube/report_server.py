@@ -51,13 +51,12 @@ class ReportServer:
             log.warning("token_not_reviewed", error=str(error))
             return _answer(503, "the token cannot be reviewed now")
         job = self._job_of(pod) if pod else None
-        if job is None or job["metadata"]["name"] != told.episode:
+        if pod is None or job is None or job["metadata"]["name"] != told.episode:
             return _answer(401, "the token is not of this episode's pod")
-        if told.final:
-            self.cache.hints[job["metadata"]["uid"]] = told
-            package = package_of(job)
-            if package:
-                self.queue.add(package)
+        self.cache.keep_hint(job["metadata"]["uid"], pod["metadata"]["uid"], told)
+        package = package_of(job)
+        if package:
+            self.queue.add(package)
         return _answer(202, "noted")
 
     async def _reporter(self, token: str) -> Manifest | None:

@@ -1,4 +1,4 @@
-"""The Job of one episode: one pod in its life, two deadlines, kept for a day."""
+"""The Job of one episode or sync: one pod in its life, two deadlines, kept for a day."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,20 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract import codec
 from afresh.contract.order import Order
 from afresh.contract.pod_layout import (
+    ANNOTATION_BATCH,
+    ANNOTATION_BUDGET,
+    ANNOTATION_GATE,
+    ANNOTATION_GENERATIONS,
+    ANNOTATION_MODE,
     ANNOTATION_ORDER,
     ANNOTATION_PASSWD,
-    ANNOTATION_REVISION,
+    ANNOTATION_PLAN,
+    LABEL_AGENT_CLASS,
     LABEL_ATTEMPT,
 )
 from afresh.core.names import user_id
-from afresh.manifests.metadata import labels, owned_by
+from afresh.core.observed import Member
+from afresh.manifests.metadata import batch_text, labels, owned_by
 from afresh.manifests.pod import PodParts, build_pod_spec, passwd_lines
 
 TTL_SECONDS = 86_400
@@ -24,33 +31,47 @@ KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeParts:
-    """Everything that makes one episode's Job."""
+class JobParts:
+    """Everything that makes the Job of an episode, or of a sync, which has no members.
+
+    `plan` is the digest of what a sync pushes. See `core.observed.Episode` for the rest.
+    """
 
     package: WorkPackage
     agent_class: AgentClass
     order: Order
-    subtask: str
     attempt: int
-    revision: int
     runner_image: str
+    members: tuple[Member, ...] = ()
+    generations: str = ""
+    probe: str = ""
+    plan: str = ""
+
+    @property
+    def subtask(self) -> str:
+        """The first subtask, by whose name the Job is found; empty for a sync."""
+        return self.members[0].subtask if self.members else ""
 
 
-def build_job(parts: EpisodeParts) -> dict[str, Any]:
-    """Return the Job of one episode. Its name is the Order's episode."""
+def build_job(parts: JobParts) -> dict[str, Any]:
+    """Return the Job. Its name is the Order's episode."""
     package = parts.package
-    queue = package.spec.queue_name
+    # A sync takes a second and no agent: it waits in no queue.
+    queue = package.spec.queue_name if parts.members else None
     deadline = deadline_seconds(parts.order)
     uid = user_id(package.metadata.uid, parts.subtask)
     common = labels(package.metadata.name, parts.subtask) | {LABEL_ATTEMPT: str(parts.attempt)}
+    facts = _facts(parts)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
             "name": parts.order.episode,
             "namespace": package.metadata.namespace,
-            "labels": common | ({KUEUE_QUEUE_LABEL: queue} if queue else {}),
-            "annotations": {ANNOTATION_REVISION: str(parts.revision)},
+            "labels": common
+            | {LABEL_AGENT_CLASS: parts.agent_class.metadata.name}
+            | ({KUEUE_QUEUE_LABEL: queue} if queue else {}),
+            "annotations": facts,
             "ownerReferences": owned_by(package),
         },
         "spec": {
@@ -74,6 +95,7 @@ def build_job(parts: EpisodeParts) -> dict[str, Any]:
                 "metadata": {
                     "labels": common,
                     "annotations": {
+                        **facts,
                         ANNOTATION_ORDER: codec.dumps(parts.order),
                         ANNOTATION_PASSWD: passwd_lines(uid),
                     },
@@ -93,11 +115,27 @@ def build_job(parts: EpisodeParts) -> dict[str, Any]:
     }
 
 
+def _facts(parts: JobParts) -> dict[str, str]:
+    """What is known of the episode from its Job or its pod alone; what is empty is left out."""
+    budget = parts.order.budget
+    facts = {
+        ANNOTATION_BATCH: batch_text(parts.members),
+        ANNOTATION_MODE: str(parts.order.mode) if parts.members else "",
+        ANNOTATION_GENERATIONS: parts.generations,
+        ANNOTATION_GATE: parts.probe,
+        ANNOTATION_BUDGET: codec.dumps(budget) if budget else "",
+        ANNOTATION_PLAN: parts.plan,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
 def deadline_seconds(order: Order) -> int:
-    """Return how long the episode's pod may run on its node.
+    """Return how long the pod may run on its node.
 
     Setup runs twice for each subtask: before the agent and before verify.
     """
+    if not order.tasks:
+        return RUNNER_SECONDS
     setup = 2 * order.setup.timeout_seconds if order.setup else 0
     return sum(
         order.agent.timeout_seconds + setup + task.verify.timeout_seconds + RUNNER_SECONDS

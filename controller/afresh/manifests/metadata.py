@@ -1,5 +1,6 @@
-"""Labels and owner references of everything that a package owns."""
+"""Labels, annotations and owner references of everything that a package owns."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from afresh.api.work_package import WorkPackage
@@ -9,6 +10,7 @@ from afresh.contract.pod_layout import (
     LABEL_SUBTASK,
     MANAGED_BY,
 )
+from afresh.core.observed import Member
 
 
 def labels(package: str, subtask: str) -> dict[str, str]:
@@ -28,3 +30,17 @@ def owned_by(package: WorkPackage) -> list[dict[str, Any]]:
             "blockOwnerDeletion": False,
         }
     ]
+
+
+def batch_text(members: Iterable[Member]) -> str:
+    """Return a batch as an annotation holds it: `ID:ATTEMPT:REVISION` of each, with commas."""
+    return ",".join(f"{item.subtask}:{item.attempt}:{item.revision}" for item in members)
+
+
+def read_batch(text: str) -> tuple[Member, ...]:
+    """Read what `batch_text` wrote. Raises ValueError."""
+    fields = [item.split(":") for item in text.split(",") if item]
+    return tuple(
+        Member(subtask=subtask, attempt=int(attempt), revision=int(revision))
+        for subtask, attempt, revision in fields
+    )

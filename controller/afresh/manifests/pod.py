@@ -68,9 +68,16 @@ def build_pod_spec(parts: PodParts) -> dict[str, Any]:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         **{key: value for key, value in settings.items() if value},
-        "containers": [_runner(parts), _agent(parts), _verify(parts)],
+        "containers": _containers(parts),
         "volumes": volumes(parts.order, parts.agent_class),
     }
+
+
+def _containers(parts: PodParts) -> list[dict[str, Any]]:
+    """A sync is the runner's work alone."""
+    if not parts.order.tasks:
+        return [_runner(parts)]
+    return [_runner(parts), _agent(parts), _verify(parts)]
 
 
 def passwd_lines(uid: int) -> str:

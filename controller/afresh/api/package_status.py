@@ -1,0 +1,118 @@
+"""The status of a WorkPackage: what was observed, and the record that decisions rest on."""
+
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, StrictInt
+
+from afresh.api.conditions import Conditions, Reason, ShortMessage
+from afresh.api.meta import ApiModel
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.resources import Count, Money, TokenUsage
+from afresh.api.rules import MapBy
+from afresh.contract.words import Marker
+
+MAX_SUBTASKS = 200
+MAX_REQUEST = 128
+
+
+class Usage(TokenUsage):
+    """What the package has used so far."""
+
+    episodes: Count = 0
+    """Episodes that count against spec.maxEpisodes."""
+    transient_retries: Count = 0
+    """Episodes that do not, because the cause was temporary."""
+
+
+class SubtaskRecord(ApiModel):
+    """What is known of one subtask: what decisions rest on."""
+
+    id: str = Field(max_length=20)
+    """The subtask."""
+    phase: SubtaskPhase = SubtaskPhase.PENDING
+    """Where it stands."""
+    marker: Marker = Marker.PENDING
+    """The same, as the plan shows it."""
+    observed_revision: Count = 0
+    """The revision that this record is about."""
+    attempts: Count = 0
+    """How many episodes there were; the last one's number."""
+    consecutive_failures: Count = 0
+    """How many of the last ones failed in a row."""
+    transient_retries: Count = 0
+    """How many of the last ones ended for a temporary cause in a row."""
+    commit: str = Field(default="", max_length=64)
+    """The commit that did it."""
+    reason: Reason = ""
+    """Why, as one CamelCase word."""
+    message: ShortMessage = ""
+    """Why, as a sentence, with what to do about it."""
+    not_before: AwareDatetime | None = None
+    """No episode starts before this time."""
+    cost_usd: Money | None = None
+    """US dollars so far; absent without a price."""
+
+
+class Review(ApiModel):
+    """A subtask that waits for a person."""
+
+    id: str = Field(max_length=20)
+    """The subtask."""
+    reason: Reason = ""
+    """Why, as one CamelCase word."""
+    message: ShortMessage = ""
+    """Why, as a sentence, with what to do about it."""
+
+
+class PlanSync(ApiModel):
+    """How the plan on the branch is brought in line with this status where no episode did it."""
+
+    attempts: Count = 0
+    """How many Jobs there were for it; the last one's number."""
+    failures: Count = 0
+    """How many of the last ones failed in a row."""
+    reason: Reason = ""
+    """How the last one ended, if it failed."""
+    message: ShortMessage = ""
+    """The same as a sentence."""
+    not_before: AwareDatetime | None = None
+    """None starts before this time."""
+
+
+class WorkPackageStatus(ApiModel):
+    """What the operator observed, and the record that its decisions rest on."""
+
+    observed_generation: StrictInt | None = None
+    """The generation of the spec that this was concluded from."""
+    phase: PackagePhase | None = None
+    """Where the package stands."""
+    conditions: Conditions = ()
+    """Ready (True when all is done), Progressing and Stalled."""
+    reason: Reason = ""
+    """The reason of the condition Ready."""
+    progress: str = Field(default="", max_length=16)
+    """Subtasks done, of all, such as 2/5."""
+    current: str = Field(default="", max_length=1100)
+    """The subtasks that run now."""
+    cost: str = Field(default="", max_length=24)
+    """What the episodes cost, such as $0.42; empty without a price."""
+    branch: str = Field(default="", max_length=200)
+    """The branch that the work goes to."""
+    head_commit: str = Field(default="", max_length=64)
+    """The last commit that was pushed to it."""
+    plan_digest: str = Field(default="", max_length=80)
+    """The digest of the plan that was last pushed."""
+    plan_sync: PlanSync | None = None
+    """How the plan was pushed where no episode did it; absent: that was never needed."""
+    last_handled_cancel: str = Field(default="", max_length=MAX_REQUEST)
+    """The value of the annotation afresh.dev/cancel-requested-at that was last acted on."""
+    last_handled_retry: str = Field(default="", max_length=MAX_REQUEST)
+    """The value of the annotation afresh.dev/retry-requested-at that was last acted on."""
+    usage: Usage = Usage()
+    """What the package has used so far."""
+    subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(
+        default=(), max_length=MAX_SUBTASKS
+    )
+    """What is known of each subtask."""
+    reviews: Annotated[tuple[Review, ...], MapBy("id")] = Field(default=(), max_length=MAX_SUBTASKS)
+    """The subtasks that wait for a person."""

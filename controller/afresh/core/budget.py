@@ -1,0 +1,42 @@
+"""What is left of a package's budget, and what of that one more episode may use. Pure."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from afresh.api.package_status import Usage
+from afresh.api.work_package import Budget as Limits
+from afresh.contract.order import Budget
+from afresh.core.observed import Episode
+from afresh.core.usage import tokens_of
+
+
+def is_spent(limits: Limits | None, usage: Usage) -> bool:
+    """Whether the package has used all that it may."""
+    if limits is None:
+        return False
+    tokens = limits.max_tokens is not None and tokens_of(usage) >= limits.max_tokens
+    cost = limits.max_cost_usd is not None and (usage.cost_usd or 0) >= limits.max_cost_usd
+    return tokens or cost
+
+
+def shares(
+    limits: Limits | None, usage: Usage, live: Iterable[Episode], starts: int
+) -> Budget | None:
+    """Return what each of `starts` new episodes may use; None: no limit.
+
+    What live episodes were given is set aside, so that all together cannot use more than there is.
+    Raises ValueError when nothing is left for them.
+    """
+    if limits is None:
+        return None
+    given = [episode.budget for episode in live if episode.budget]
+    tokens = cost = None
+    if limits.max_tokens is not None:
+        aside = sum(budget.max_tokens or 0 for budget in given)
+        tokens = (limits.max_tokens - tokens_of(usage) - aside) // starts
+    if limits.max_cost_usd is not None:
+        kept = sum((Decimal(budget.max_cost_usd or 0) for budget in given), Decimal(0))
+        cost = (limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept) / starts
+    if (tokens is not None and tokens <= 0) or (cost is not None and cost <= 0):
+        raise ValueError("nothing is left of the budget")
+    return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:.6f}")

@@ -1,0 +1,74 @@
+"""One gate per credential: what a provider's refusal means for every package that uses the Secret.
+
+Owns when a gate closes, how long, and when it opens. Decides nothing about episodes. Pure.
+"""
+
+from datetime import datetime, timedelta
+
+from afresh.api.agent_class import Gate
+from afresh.contract.words import Outcome
+from afresh.core.evidence import Ended
+from afresh.core.names import probe_of
+from afresh.core.observed import Episode, Observed
+from afresh.core.outcome import backoff_after
+from afresh.core.settle import Standing
+
+RATE_LIMITED = "RateLimited"
+
+
+def credential_of(seen: Observed) -> str | None:
+    """Return the name of the Secret with the model's key; None where the class needs none."""
+    credentials = seen.agent_class.spec.credentials if seen.agent_class else None
+    return credentials.secret_name if credentials else None
+
+
+def gate_after(seen: Observed, standing: Standing) -> Gate | None:
+    """Return the credential's gate once what has ended is taken in; None: it is open.
+
+    Only the episode that probes a gate makes it wait longer: the others started before it closed.
+    """
+    gate = seen.others.gate
+    secret = credential_of(seen)
+    if secret is None:
+        return gate
+    for settlement in standing.settlements:
+        episode, ended = settlement.episode, settlement.ended
+        if ended.outcome is Outcome.TRANSIENT:
+            gate = _closed(gate, episode, ended, seen, secret)
+        elif gate and _probes(episode, gate) and _answered(episode, ended.outcome):
+            gate = None
+    for episode, _ in standing.live:
+        if gate and _probes(episode, gate) and _answered(episode, None):
+            gate = None
+    return gate
+
+
+def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, secret: str) -> Gate:
+    now = seen.now
+    reset = ended.report.not_before if ended.report else None
+    resets = datetime.fromtimestamp(reset, tz=now.tzinfo) if reset else now
+    if gate and not _probes(episode, gate):
+        return gate.model_copy(update={"until": max(gate.until, _whole(resets))})
+    step = gate.step + 1 if gate else 1
+    return Gate(
+        namespace=seen.package.metadata.namespace,
+        secret_name=secret,
+        until=_whole(max(now + backoff_after(step), resets)),
+        step=step,
+        reason=RATE_LIMITED,
+    )
+
+
+def _probes(episode: Episode, gate: Gate) -> bool:
+    return episode.probe == probe_of(gate.secret_name, gate.step)
+
+
+def _answered(episode: Episode, outcome: Outcome | None) -> bool:
+    """Whether the provider has answered: with success, or by refusing the key itself."""
+    turns = episode.report.usage.turns if episode.report else 0
+    return turns > 0 or outcome is Outcome.AUTH
+
+
+def _whole(time: datetime) -> datetime:
+    """The next whole second: statuses keep no fractions."""
+    return time.replace(microsecond=0) + timedelta(seconds=1 if time.microsecond else 0)

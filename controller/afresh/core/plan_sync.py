@@ -1,0 +1,99 @@
+"""Whether the plan on the branch says what the status says, and the Job that brings it in line.
+
+Episodes write the plan as they go. Where none could (a pod that was killed, a user's skip, an
+edited title), the runner alone does it. Pure.
+"""
+
+from collections.abc import Sequence
+
+from afresh.api.package_status import SubtaskRecord
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.work_package import WorkPackage
+from afresh.contract.report import Report
+from afresh.core import plan_file
+from afresh.core.actions import Answer, Settlement, StartSync
+from afresh.core.answers import until
+from afresh.core.names import sync_name
+from afresh.core.observed import Observed
+from afresh.core.orders import goal_of, plan_of, sync_order
+from afresh.core.reasons import Reason
+from afresh.core.settle import Standing
+
+BEHIND = "The plan on the branch is being brought in line with the status."
+# What has to be mended before anything can be done for the package.
+HOPELESS = frozenset(
+    {
+        Reason.BEING_DELETED,
+        Reason.INVALID_SPEC,
+        Reason.BRANCH_IN_USE,
+        Reason.AGENT_CLASS_NOT_FOUND,
+        Reason.IMAGE_NOT_ALLOWED,
+        Reason.NOT_SUPPORTED,
+        Reason.START_REFUSED,
+    }
+)
+LAST = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
+WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
+
+
+def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
+    """Return `answer`, with a sync where no episode runs and the plan is behind.
+
+    A package is not said to be at its end before its branch says the same.
+    """
+    if answer.reason in HOPELESS or standing.live or answer.records:
+        return answer
+    wanted = wanted_digest(seen.package, standing.records)
+    if not _behind(seen, standing, wanted):
+        return answer
+    syncs = standing.syncs
+    record = syncs.record
+    waits = record is not None and record.not_before is not None and record.not_before > seen.now
+    if syncs.live or waits:
+        start: tuple[StartSync, ...] = ()
+    else:
+        start = (_start(seen, standing, wanted),)
+    held = answer
+    if answer.phase in LAST:
+        message = f"{BEHIND} It waits: {record.message}" if record and record.message else BEHIND
+        held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)
+    looks = [held.recheck_after] if held.recheck_after is not None else []
+    if record and record.not_before and waits:
+        looks.append(until(record.not_before, seen.now))
+    return Answer(
+        phase=held.phase,
+        reason=held.reason,
+        message=held.message,
+        actions=(*answer.actions, *start),
+        recheck_after=min(looks, default=None),
+    )
+
+
+def last_pushed(settlements: Sequence[Settlement]) -> Report | None:
+    """Return the Report of the episode that pushed last, of those that pushed a plan."""
+    reports = [item.ended.report for item in settlements if item.ended.report]
+    pushed = [report for report in reports if report.plan_digest]
+    return max(pushed, key=lambda report: report.phases.get("pushed", 0.0), default=None)
+
+
+def wanted_digest(package: WorkPackage, records: Sequence[SubtaskRecord]) -> str:
+    """Return the digest of the plan that the records make."""
+    by_id = {record.id: record for record in records}
+    plan = plan_file.Plan(goal=goal_of(package), lines=plan_of(package, by_id))
+    return plan_file.digest(plan_file.render(plan))
+
+
+def _behind(seen: Observed, standing: Standing, wanted: str) -> bool:
+    last = last_pushed(standing.settlements)
+    known = standing.syncs.pushed or (last and last.plan_digest) or seen.package.status.plan_digest
+    begun = any(record.attempts and record.phase in WORKED_ON for record in standing.records)
+    return known != wanted if known else begun
+
+
+def _start(seen: Observed, standing: Standing, wanted: str) -> StartSync:
+    record = standing.syncs.record
+    taken = [episode.attempt for episode in seen.episodes if not episode.members]
+    attempt = max([record.attempts if record else 0, *taken]) + 1
+    metadata = seen.package.metadata
+    name = sync_name(metadata.name, attempt, metadata.uid)
+    return StartSync(attempt=attempt, plan=wanted, order=sync_order(seen, standing, episode=name))

@@ -1,0 +1,197 @@
+"""What becomes of one subtask's record: each function is one thing that can happen to it.
+
+Knows nothing of Jobs and pods, and nothing of other subtasks.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from afresh.api.meta import ApiModel
+from afresh.api.package_status import PlanSync, SubtaskRecord
+from afresh.api.phases import SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.contract.words import Marker, Outcome
+from afresh.core.evidence import Ended
+from afresh.core.observed import Episode
+from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
+from afresh.core.reasons import Reason
+from afresh.core.usage import plus_cost, share_of
+
+M = TypeVar("M", bound=ApiModel)
+
+MARKERS = {
+    SubtaskPhase.PENDING: Marker.PENDING,
+    SubtaskPhase.QUEUED: Marker.RUNNING,
+    SubtaskPhase.RUNNING: Marker.RUNNING,
+    SubtaskPhase.DONE: Marker.DONE,
+    SubtaskPhase.NEEDS_REVIEW: Marker.NEEDS_REVIEW,
+    SubtaskPhase.SKIPPED: Marker.SKIPPED,
+}
+IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
+STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syncs:
+    """How the plan's own Jobs stand. `pushed` is the digest of what one has just pushed."""
+
+    record: PlanSync | None = None
+    live: Episode | None = None
+    pushed: str = ""
+    head: str = ""
+
+
+NO_SYNCS = Syncs()
+
+
+def new_record(entry: SubtaskEntry) -> SubtaskRecord:
+    """Return the record of a subtask that nothing has happened to."""
+    return SubtaskRecord(
+        id=entry.id,
+        phase=SubtaskPhase.PENDING,
+        marker=Marker.PENDING,
+        observed_revision=entry.revision,
+        reason=Reason.WAITING,
+    )
+
+
+def started(record: SubtaskRecord, attempt: int, *, later: bool = False) -> SubtaskRecord:
+    """Return the record with episode `attempt` running; a probe keeps the reason it probes for.
+
+    `later`: the episode comes to this subtask after others of its batch.
+    """
+    probe = record.reason in STALLING
+    return updated(
+        record,
+        phase=SubtaskPhase.QUEUED if later else SubtaskPhase.RUNNING,
+        marker=Marker.RUNNING,
+        attempts=attempt,
+        reason=record.reason if probe else Reason.EPISODE_RUNNING,
+        message=record.message if probe else "",
+        not_before=None,
+    )
+
+
+def cancelling(record: SubtaskRecord, why: str) -> SubtaskRecord:
+    """Return the record of a running subtask whose episode is to be stopped.
+
+    Written before the Job is deleted, so that its end is known for what it is after a restart too.
+    """
+    return updated(record, reason=str(Outcome.CANCELLED), message=why)
+
+
+def is_cancelled(record: SubtaskRecord) -> bool:
+    """Whether the operator itself stops the subtask's episode."""
+    return record.phase in IN_EPISODE and record.reason == Outcome.CANCELLED
+
+
+def after(
+    record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int, gated: bool = False
+) -> SubtaskRecord:
+    """Return the record once `ended` is taken in: phase, counters and the wait, by the table.
+
+    `gated`: the credential has a gate, and a provider that refuses closes that instead.
+    """
+    row = row_of(ended)
+    share = share_of(ended)
+    failures = record.consecutive_failures + (1 if row.counts else 0)
+    update: dict[str, object] = {
+        "consecutive_failures": failures,
+        "transient_retries": 0,
+        "reason": str(ended.outcome),
+        "message": ended.message,
+        "cost_usd": plus_cost(record.cost_usd, share.cost_usd if share else None),
+        "not_before": None,
+    }
+    phase = SubtaskPhase.PENDING
+    if row.next is Next.DONE:
+        phase = SubtaskPhase.DONE
+        commit = (ended.result.commit if ended.result else None) or ""
+        reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
+        update |= {"consecutive_failures": 0, "reason": reason, "commit": commit}
+    elif row.next is Next.REVIEW:
+        phase = SubtaskPhase.NEEDS_REVIEW
+    elif row.counts and failures >= limit:
+        phase = SubtaskPhase.SKIPPED
+        update |= {"reason": Reason.TOO_MANY_FAILURES}
+    elif row.next in (Next.BACKOFF, Next.PROBE):
+        same = (record.reason in STALLING) == (row.next is Next.PROBE)
+        retries = record.transient_retries + 1 if same else 1
+        update["transient_retries"] = retries
+        if not (gated and ended.outcome is Outcome.TRANSIENT):
+            update["not_before"] = _not_before(ended, retries, now)
+    return in_phase(updated(record, **update), phase)
+
+
+def updated(model: M, **changes: object) -> M:
+    """Return a copy with `changes`, cut and rounded as the CRD wants them."""
+    return type(model).model_validate({**dict(model), **changes})
+
+
+def row_of(ended: Ended) -> Row:
+    """Return the row that holds.
+
+    NoChanges with a commit is the agent's word, verified, that nothing is needed; without one it
+    is a failure.
+    """
+    if ended.outcome is Outcome.NO_CHANGES and ended.result and ended.result.commit:
+        return TABLE[Outcome.SUCCESS]
+    return TABLE[ended.outcome]
+
+
+def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
+    wait = (
+        probe_after(retries) if TABLE[ended.outcome].next is Next.PROBE else backoff_after(retries)
+    )
+    due = now + wait
+    reset = ended.report.not_before if ended.report else None
+    if ended.outcome is Outcome.TRANSIENT and reset:
+        due = max(due, datetime.fromtimestamp(reset, tz=now.tzinfo))
+    return due.replace(microsecond=0) + timedelta(seconds=1 if due.microsecond else 0)
+
+
+def in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
+    """Return the record in `phase`, with its marker."""
+    return updated(record, phase=phase, marker=MARKERS[phase])
+
+
+def removed(record: SubtaskRecord) -> SubtaskRecord:
+    """Return the record of a subtask that is no longer in the package."""
+    gone = updated(record, reason=Reason.REMOVED, message="", not_before=None)
+    return in_phase(gone, SubtaskPhase.SKIPPED)
+
+
+def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
+    """Return the record as of a subtask that nothing has happened to; attempts go on."""
+    fresh = updated(
+        record,
+        observed_revision=revision,
+        consecutive_failures=0,
+        transient_retries=0,
+        reason=Reason.WAITING,
+        message="",
+        not_before=None,
+    )
+    return in_phase(fresh, SubtaskPhase.PENDING)
+
+
+def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -> Syncs:
+    """Return how syncs stand once this one is taken in."""
+    record, report = syncs.record or PlanSync(), ended.report
+    if ended.outcome is Outcome.SUCCESS:
+        return replace(
+            syncs,
+            record=PlanSync(attempts=episode.attempt),
+            pushed=episode.plan or (report and report.plan_digest) or "",
+            head=(report and report.head) or "",
+        )
+    failures = record.failures + 1
+    failed = PlanSync(
+        attempts=episode.attempt,
+        failures=failures,
+        reason=str(ended.outcome),
+        message=ended.message,
+        not_before=_not_before(ended, failures, now),
+    )
+    return replace(syncs, record=failed)

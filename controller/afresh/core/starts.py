@@ -1,0 +1,138 @@
+"""The rules about starting an episode: whether it may, and with what work.
+
+Owns what many packages share (a credential's gate, a class's episodes) as one package meets it.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from afresh.api.phases import PackagePhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.contract import codec
+from afresh.contract.order import ORDER_MAX_BYTES
+from afresh.core import budget, graph
+from afresh.core.actions import Answer, StartEpisode
+from afresh.core.answers import (
+    current_of,
+    go_on,
+    is_due,
+    running_sentence,
+    stall,
+    start_of,
+    until,
+)
+from afresh.core.batches import Batch, batches
+from afresh.core.gates import gate_after
+from afresh.core.observed import Observed
+from afresh.core.reasons import Reason
+from afresh.core.records import STALLING, started
+from afresh.core.settle import Standing
+
+# Whoever waits for others is woken when they are done; this is for what nobody tells.
+TAKEN_AGAIN = timedelta(seconds=30)
+
+
+def gate_closed(seen: Observed, standing: Standing) -> Answer | None:
+    """The provider limits the credential: one package tries now and then, the others wait."""
+    gate = gate_after(seen, standing)
+    if gate is None or not _due(seen, standing):
+        return None
+    mine = not seen.others.gate_taken and not standing.live
+    if gate == seen.others.gate and gate.until <= seen.now and mine:
+        return None
+    if standing.live:
+        return go_on(standing)
+    return Answer(
+        phase=PackagePhase.PENDING,
+        reason=Reason.GATE_CLOSED,
+        message=f'The model\'s endpoint limits the Secret "{gate.secret_name}"; one episode after '
+        "another finds out when it answers again.",
+        recheck_after=until(gate.until, seen.now) if gate.until > seen.now else TAKEN_AGAIN,
+    )
+
+
+def class_busy(seen: Observed, standing: Standing) -> Answer | None:
+    """The class runs as many episodes as it may, or others have waited longer."""
+    free = seen.others.class_free
+    if free is None or free > 0 or not _due(seen, standing):
+        return None
+    if standing.live:
+        return go_on(standing)
+    return Answer(
+        phase=PackagePhase.PENDING,
+        reason=Reason.CLASS_BUSY,
+        message=f"The AgentClass {seen.package.spec.agent_class_name} runs as many episodes as "
+        "its maxConcurrentEpisodes allows; the package waits for its turn.",
+        recheck_after=TAKEN_AGAIN,
+    )
+
+
+def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
+    """A subtask may run now: start a fresh agent for the first batch in list order."""
+    found = _next_batches(seen, standing)
+    if not found:
+        return None
+    try:
+        share = budget.shares(
+            seen.package.spec.budget,
+            standing.usage,
+            [episode for episode, _ in standing.live],
+            len(found),
+        )
+    except ValueError:  # live episodes hold the rest
+        return go_on(standing) if standing.live else None
+    gate = gate_after(seen, standing)
+    starts = [start_of(seen, standing, batch, budget=share, gate=gate) for batch in found]
+    large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
+    if large:
+        return stall(
+            Reason.ORDER_TOO_LARGE,
+            f"What {large.members[0].subtask} is told is over 200 KiB; shorten its prompt, its "
+            "guidance or the goal.",
+        )
+    return _running(standing, starts)
+
+
+def _running(standing: Standing, starts: Sequence[StartEpisode]) -> Answer:
+    """Say that the starts are made; one that probes a stall leaves the package stalled."""
+    begun = {member.subtask: member for action in starts for member in action.members}
+    first = {action.members[0].subtask for action in starts}
+    changed = tuple(
+        started(record, begun[record.id].attempt, later=record.id not in first)
+        if record.id in begun
+        else record
+        for record in standing.records
+    )
+    probed = next((record for record in changed if record.reason in STALLING), None)
+    names = [current_of(standing, episode) for episode, _ in standing.live]
+    names += [action.members[0].subtask for action in starts]
+    return Answer(
+        phase=PackagePhase.STALLED if probed else PackagePhase.RUNNING,
+        reason=probed.reason if probed else Reason.EPISODE_RUNNING,
+        message=probed.message if probed else running_sentence(names),
+        actions=tuple(starts),
+        records=changed,
+    )
+
+
+def _due(seen: Observed, standing: Standing) -> list[SubtaskEntry]:
+    """The subtasks that are ready and need not wait, in list order."""
+    return [
+        entry
+        for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
+        if is_due(standing.record(entry.id), seen.now)
+    ]
+
+
+def _next_batches(seen: Observed, standing: Standing) -> list[Batch]:
+    """The batches to start now: as many as may run at a time, and one where one has to try."""
+    spec, free_of_class = seen.package.spec, seen.others.class_free
+    free = max(1, spec.parallelism) - len(standing.live)
+    if free_of_class is not None:
+        free = min(free, free_of_class)
+    found = batches(spec.subtasks, standing.by_id(), _due(seen, standing), spec.context)
+    stalls = [b for b in found if standing.record(b[0].id).reason in STALLING]
+    if stalls or gate_after(seen, standing):
+        return [(stalls or found)[0][:1]] if found else []
+    room = max(0, spec.max_episodes - standing.usage.episodes - len(standing.live))
+    return found[: min(free, room)]
