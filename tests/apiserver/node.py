@@ -11,10 +11,10 @@ from typing import Any
 
 from afresh.contract import codec, report
 from afresh.contract.order import Order
-from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.kube.client import JOBS, PODS, Kube
 from afresh.kube.errors import ConflictError
+from tests.runner import answer_of
 
 Judge = Callable[[Order], Outcome]
 
@@ -49,24 +49,11 @@ class Node:
     async def _run_job(self, job: dict[str, Any]) -> None:
         template = job["spec"]["template"]
         order = codec.loads(Order, template["metadata"]["annotations"]["afresh.dev/order"])
-        self.started.append((order.tasks[0].id, order.episode))
+        if order.tasks:
+            self.started.append((order.tasks[0].id, order.episode))
         pod = await self._create_pod(job, template)
         await asyncio.sleep(self.seconds)
-        outcome = self.judge(order)
-        told = Report(
-            episode=order.episode,
-            stage="reported",
-            final=True,
-            head=f"{len(self.started):040x}",
-            results=(
-                Result(
-                    id=order.tasks[0].id,
-                    outcome=outcome,
-                    commit=f"{len(self.started):040x}" if outcome is Outcome.SUCCESS else None,
-                    message=f"The episode ended with {outcome}.",
-                ),
-            ),
-        )
+        told = answer_of(order, lambda _: self.judge(order), f"{len(self.started):040x}")
         ended = {"exitCode": 0, "reason": "Completed", "message": report.fit(told)}
         containers = [
             {"name": name, "ready": False, "restartCount": 0, "image": "i", "imageID": "i",
@@ -84,7 +71,9 @@ class Node:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name, "namespace": self.namespace,
-                         "labels": template["metadata"]["labels"], "ownerReferences": [owner]},
+                         "labels": template["metadata"]["labels"],
+                         "annotations": template["metadata"]["annotations"],
+                         "ownerReferences": [owner]},
             "spec": {"containers": [{"name": "runner", "image": "i"}],
                      "automountServiceAccountToken": False},
         }  # fmt: skip

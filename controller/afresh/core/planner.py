@@ -113,7 +113,9 @@ def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
             for member, record in zip(episode.members, known, strict=True)
             if record
         )
-        if (unwanted and not episode.finished) or (over and episode.members):
+        if not episode.members:
+            over = hangs and _recorded_sync(episode, standing)
+        if (unwanted and not episode.finished) or over:
             yield DeleteJob(name=episode.name, uid=episode.uid)
 
 
@@ -128,6 +130,11 @@ def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
 def _recorded(member: Member, record: SubtaskRecord) -> bool:
     last = member.attempt == record.attempts and record.phase not in IN_EPISODE
     return last or member.attempt < record.attempts
+
+
+def _recorded_sync(episode: Episode, standing: Standing) -> bool:
+    record = standing.syncs.record
+    return record is not None and episode.attempt <= record.attempts
 
 
 def _hangs(episode: Episode) -> bool:
