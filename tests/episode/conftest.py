@@ -9,6 +9,7 @@ import pytest
 
 from tests.episode.pod import Pod
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
+from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
 
 NUMBERS = count()
 
