@@ -99,6 +99,12 @@ def over_ssh(remote: Remote, sshd: Sshd) -> tuple[Order, dict[str, str]]:
     return replace(order, repository=given), secret
 
 
+def elsewhere(runner: LoneRunner, url: str) -> LoneRunner:
+    """The same runner with another address of the repository."""
+    given = Repository(url=url, base_ref="main", branch=BRANCH)
+    return LoneRunner(replace(runner.work, order=replace(runner.order, repository=given)))
+
+
 def refuse(remote: Remote, refs: str) -> None:
     """Make the server refuse to update refs of this glob."""
     give_hook(remote, f'case "$1" in {refs}) echo protected >&2; exit 1;; esac')

@@ -1,17 +1,14 @@
 """What becomes of a failed attempt's work: a side ref that people can look at."""
 
-import socket
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from afresh.contract.order import Repository
 from afresh.episode import aside
 from afresh.episode.prepare import Start
-from tests.episode.lone_runner import BRANCH, LoneRunner, order_for, over_ssh, refuse
+from tests.episode.lone_runner import BRANCH, LoneRunner, elsewhere, order_for, over_ssh, refuse
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git
 from tests.episode.ssh_server import Sshd
@@ -23,13 +20,6 @@ TASK = make_task()
 @pytest.fixture
 def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
     return LoneRunner.create(tmp_path / "runner", order_for(remote))
-
-
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """The port of a server that takes connections and says nothing."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        yield server.getsockname()[1]
 
 
 def work_of(runner: LoneRunner, content: str) -> str:
@@ -44,12 +34,6 @@ def keep(runner: LoneRunner, start: Start, content: str) -> str | None:
 
 def refs(remote: Remote) -> list[str]:
     return git(remote.directory, "for-each-ref", "--format=%(refname)").splitlines()
-
-
-def elsewhere(runner: LoneRunner, url: str) -> LoneRunner:
-    """The same runner with another address of the repository."""
-    given = Repository(url=url, base_ref="main", branch=BRANCH)
-    return LoneRunner(replace(runner.work, order=replace(runner.order, repository=given)))
 
 
 def test_work_is_kept_on_the_side_ref_with_its_parent_and_without_trailers(
@@ -75,15 +59,32 @@ def test_later_attempt_takes_the_place_of_the_one_before(runner: LoneRunner, rem
     assert git(remote.directory, "rev-parse", f"{REF}~") == start.head
 
 
-def test_work_is_kept_when_the_branch_was_rewritten_meanwhile(runner: LoneRunner, remote: Remote):
+def test_work_is_kept_on_its_parent_when_the_branch_has_moved_on(
+    runner: LoneRunner, remote: Remote
+):
+    remote.commit(BRANCH, {"old.txt": "x"}, base="main")
+    start = runner.fetch()
+    remote.commit(BRANCH, {"new.txt": "x"})
+
+    assert keep(runner, start, "hello") is None
+
+    assert git(remote.directory, "rev-parse", f"{REF}~") == start.head
+
+
+def test_branch_that_was_rewritten_costs_a_sentence_because_nothing_holds_the_parent(
+    runner: LoneRunner, remote: Remote, capsys: pytest.CaptureFixture[str]
+):
     remote.commit(BRANCH, {"old.txt": "x"}, base="main")
     start = runner.fetch()
     git(remote.directory, "update-ref", "-d", f"refs/heads/{BRANCH}")
     remote.commit(BRANCH, {"new.txt": "x"}, base="main", message="Rewritten")
 
-    assert keep(runner, start, "hello") is None
+    sentence = keep(runner, start, "hello")
 
-    assert git(remote.directory, "show", f"{REF}:hello.txt") == "hello"
+    assert sentence == (
+        f"The unfinished work is not kept. The server of {remote.url} refuses {REF}."
+    )
+    assert "shallow update not allowed" in capsys.readouterr().out
 
 
 def test_removing_takes_the_side_ref_away_and_leaves_all_others(runner: LoneRunner, remote: Remote):
@@ -102,19 +103,34 @@ def test_removing_what_is_not_there_is_well(runner: LoneRunner, remote: Remote):
     assert refs(remote) == ["refs/heads/main"]
 
 
+@pytest.mark.parametrize(
+    ("refusal", "want_words"),
+    [
+        pytest.param(lambda remote: refuse(remote, "refs/afresh/*"), "protected", id="a hook"),
+        pytest.param(
+            lambda remote: git(remote.directory, "config", "receive.hideRefs", "refs/afresh"),
+            "hidden ref",
+            id="its configuration",
+        ),
+    ],
+)
 def test_host_that_refuses_the_ref_costs_a_sentence_and_the_log_has_its_words(
-    runner: LoneRunner, remote: Remote, capsys: pytest.CaptureFixture[str]
+    runner: LoneRunner,
+    remote: Remote,
+    capsys: pytest.CaptureFixture[str],
+    refusal: Callable[[Remote], object],
+    want_words: str,
 ):
     start = runner.fetch()
     keep(runner, start, "hello")
-    refuse(remote, "refs/afresh/*")
+    refusal(remote)
     want = f"The server of {remote.url} refuses {REF}."
 
     assert keep(runner, start, "again") == f"The unfinished work is not kept. {want}"
     assert aside.remove(runner.work, TASK) == f"The ref {REF} is not removed. {want}"
 
     assert git(remote.directory, "show", f"{REF}:hello.txt") == "hello"
-    assert "protected" in capsys.readouterr().out
+    assert want_words in capsys.readouterr().out
 
 
 def test_ref_in_the_way_of_the_side_ref_costs_a_sentence(runner: LoneRunner, remote: Remote):

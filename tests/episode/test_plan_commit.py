@@ -9,6 +9,7 @@ import pytest
 from afresh.contract.order import Verify
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
+from afresh.episode import plan_commit
 from afresh.episode.ending import Ended
 from afresh.episode.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
 from afresh.episode.state_files import Notes
@@ -17,6 +18,7 @@ from tests.episode.lone_runner import (
     LoneRunner,
     blocked,
     digest_of,
+    elsewhere,
     give_hook,
     order_for,
     over_ssh,
@@ -232,6 +234,30 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(
     assert ended.value.outcome is Outcome.CONFIG
     assert "refuses to update branch" in ended.value.message
     assert remote.head(BRANCH) is None
+
+
+def test_host_that_says_nothing_is_given_up_as_infrastructure(
+    runner: LoneRunner, silent_port: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(plan_commit, "LIMIT_SECONDS", 0.5)
+    start = runner.fetch()
+    lost = elsewhere(runner, f"http://127.0.0.1:{silent_port}/x.git")
+
+    with pytest.raises(Ended) as ended:
+        push_plan(lost.git, lost.order, start, blocked(lost.order))
+
+    assert ended.value.outcome is Outcome.INFRASTRUCTURE
+    assert f"http://127.0.0.1:{silent_port}/x.git cannot be reached" in ended.value.message
+
+
+def test_trusted_repository_that_is_broken_is_infrastructure(runner: LoneRunner):
+    start = replace(runner.fetch(), head="0" * 40)
+
+    with pytest.raises(Ended) as ended:
+        push_plan(runner.git, runner.order, start, blocked(runner.order))
+
+    assert ended.value.outcome is Outcome.INFRASTRUCTURE
+    assert ended.value.message == "The plan cannot be committed."
 
 
 def test_notes_of_an_agent_that_look_like_plan_and_trailers_are_only_notes(

@@ -142,8 +142,8 @@ class Git:
             process.communicate()
             raise GitError(arguments[0], f"no answer within {timeout:.0f} seconds") from None
         if process.returncode:
-            text = err.decode(errors="replace")
-            raise GitError(arguments[0], text, fault=classify(text + out.decode(errors="replace")))
+            text = (err + out).decode(errors="replace")  # a push says on its output what is refused
+            raise GitError(arguments[0], text, fault=classify(text))
         return out
 
     def text(self, *arguments: str, index: Path | None = None, stdin: bytes = b"") -> str:
