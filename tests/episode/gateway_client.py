@@ -20,6 +20,13 @@ from tests.episode.upstream import Answer, Provider, providing
 
 KEY = "the-real-key"
 MESSAGES = "/v1/messages"
+PRICE = Price(
+    model="claude-*",
+    input_usd_per_million="3",
+    output_usd_per_million="15",
+    cache_read_usd_per_million="0.30",
+    cache_write_usd_per_million="3.75",
+)
 
 
 def make_gateway(

@@ -7,7 +7,9 @@ import pytest
 from afresh.contract.order import Order, PlanLine, Step, Task, Verify
 from afresh.contract.report import Result
 from afresh.contract.words import Checkout, Marker, Outcome
+from tests.core.test_brief import FORBIDDEN
 from tests.episode.pod import Pod, Started, make_order, make_task
+from tests.episode.report_endpoint import listening
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 
 BRANCH = "afresh/demo"
@@ -162,3 +164,97 @@ def test_worktree_of_the_next_subtask_shows_the_new_head_and_nothing_else_that_i
     assert [line for line in seen if line not in ignored] == want
     assert ("!! built.o" in ignored) == ("built.o" in leave)
     assert len(want) > 60
+
+
+def test_brief_of_the_second_subtask_tells_what_stands_and_no_history(pod: Pod, remote: Remote):
+    order = batch(remote, "echo a > a; echo A is there. > .afresh/outbox/summary.md", "echo > b")
+
+    pod.run(replace(order, episode="demo-t001-7"))
+
+    brief = (pod.root / "home/agent/brief").read_text()
+    assert "- T001 (Step 1) is done. A is there." in brief
+    assert "After this task comes T003 (Step 3)." in brief
+    assert "# T002 Step 2" in brief
+    assert FORBIDDEN.findall(brief) == []
+    assert "demo-t001" not in brief
+
+
+def test_setup_runs_before_every_agent_and_every_verify(pod: Pod, remote: Remote):
+    setup = Step(command=("sh", "-c", "echo setting up"))
+
+    report = pod.run(batch(remote, "echo a > a", "echo b > b", setup=setup))
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2
+    assert pod.log.count("setup: setting up") == 4
+
+
+def test_daemon_of_one_subtask_is_gone_in_the_next(pod: Pod, remote: Remote):
+    leave = "sleep 600 & echo $! > $HOME/daemon; echo a > a"
+
+    report = pod.run(batch(remote, leave, "kill -0 $(cat $HOME/daemon) || echo gone > b"))
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, pod.log
+
+
+def test_files_that_verify_left_in_the_worktree_are_not_the_next_subtasks(pod: Pod, remote: Remote):
+    litter = Verify(
+        command=("sh", "-c", f"cd {pod.root}/workspace; mkfifo pipe; mkdir d; echo > d/litter"),
+        checkout=Checkout.WORKTREE,
+    )
+    first, second = tasks_for("echo a > a", "test ! -e d && echo b > b")
+
+    report = pod.run(replace(batch(remote), tasks=(replace(first, verify=litter), second)))
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, pod.log
+    assert remote.files(BRANCH) == [".afresh/PLAN.md", "AGENTS.md", "README.md", "a", "b"]
+
+
+def test_push_of_somebody_else_in_the_middle_is_what_the_next_subtask_starts_from(
+    pod: Pod, remote: Remote
+):
+    theirs = (
+        "T003: Step 3\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T003\nAfresh-Revision: 0\n"
+    )
+
+    def push(started: Started) -> None:
+        started.wait_for((pod.root / "home/agent/working").exists)
+        remote.commit(BRANCH, {"c": "c\n"}, message=theirs)
+        pod.put("/home/agent/go-on", "")
+
+    report = pod.run(batch(remote, "echo a > a", f"echo b > b; {WAIT}", "exit 1"), push)
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 3, pod.log
+    assert remote.subjects(BRANCH)[:3] == ["T002: Step 2", "T003: Step 3", "T001: Step 1"]
+    assert report.results[2].commit == git(remote.directory, "rev-parse", f"{BRANCH}~1")
+
+
+def test_ignored_link_leads_no_file_of_the_next_head_out_of_the_worktree(pod: Pod, remote: Remote):
+    remote.commit("main", {".gitignore": "/out\n"})
+    (pod.root / "elsewhere").mkdir(parents=True)
+    first = f"echo a > a; ln -s {pod.root}/elsewhere out; {WAIT}"
+
+    def push(started: Started) -> None:
+        started.wait_for((pod.root / "home/agent/working").exists)
+        remote.commit(BRANCH, {"out/file": "theirs\n"}, base="main", message="Theirs")
+        pod.put("/home/agent/go-on", "")
+
+    report = pod.run(batch(remote, first, "cat out/file > b"), push)
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, pod.log
+    assert remote.file(BRANCH, "b") == "theirs"
+    assert list((pod.root / "elsewhere").iterdir()) == []
+
+
+def test_hint_tells_of_each_subtask_before_the_next_one_begins(pod: Pod, remote: Remote):
+    pod.put("/afresh/token/token", "a-projected-token")
+
+    def wait(started: Started) -> None:
+        started.wait_for(lambda: len(got) > 0)
+        pod.put("/home/agent/go-on", "")
+
+    with listening() as (url, got):
+        report = pod.run(batch(remote, "echo a > a", f"echo b > b; {WAIT}", report_url=url), wait)
+
+    (_, first), (_, last) = got
+    assert (first.final, last) == (False, report)
+    assert first.results == report.results[:1]
