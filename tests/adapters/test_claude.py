@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from afresh.adapters.adapter import PLACEHOLDER_KEY
+from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.claude import ClaudeAdapter, ClaudeReader
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
@@ -40,6 +40,31 @@ def test_call_is_not_interactive_reads_the_brief_and_leaves_no_session():
         "CLAUDE_CODE_MAX_RETRIES": "2",
         "DISABLE_AUTOUPDATER": "1",
     }
+
+
+def test_call_whose_conversation_goes_on_keeps_it_and_later_ones_name_it():
+    session = "bbd16f3f-c099-40e5-9979-5a023f9b129c"
+
+    first = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True))
+    later = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True, session=session))
+
+    assert ClaudeAdapter().resumes
+    assert not {"--no-session-persistence", "--resume"} & set(first.argv)
+    assert later.argv == (*first.argv, "--resume", session)
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        ("bbd16f3f-c099-40e5-9979-5a023f9b129c", "bbd16f3f-c099-40e5-9979-5a023f9b129c"),
+        ("--dangerously-skip-permissions", None),
+        ("bbd16f3f-c099-40e5-9979-5a023f9b129c\n", None),
+        (["bbd16f3f"], None),
+        (None, None),
+    ],
+)
+def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str | None):
+    assert read(GOOD | {"session_id": told}).session == want
 
 
 def test_model_of_the_class_is_used_for_side_requests_too():

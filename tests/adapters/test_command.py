@@ -2,6 +2,7 @@
 
 import pytest
 
+from afresh.adapters.adapter import Context
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.command import CommandAdapter
 from afresh.adapters.registry import find_adapter
@@ -17,6 +18,15 @@ def test_command_of_the_order_is_called_with_the_brief_as_its_input():
     assert launch.argv == ("my-agent", "--quiet")
     assert launch.stdin == "the brief"
     assert launch.environment == {}
+
+
+def test_command_remembers_nothing_and_is_called_alike_every_time():
+    adapter = CommandAdapter()
+    later = adapter.launch(AGENT, "", None, Context(is_kept=True, session="x"))
+
+    assert not adapter.resumes
+    assert later == adapter.launch(AGENT, "", None)
+    assert adapter.reader(behind_gateway=False).session is None
 
 
 @pytest.mark.parametrize(("exit_code", "want"), [(0, None), (1, Outcome.AGENT_ERROR)])

@@ -12,11 +12,18 @@ from afresh.contract.report import Report, Result, Usage, VerifyResult
 from afresh.contract.words import Outcome
 
 texts = st.text(max_size=3000)
+usages = st.builds(
+    Usage,
+    turns=st.integers(0, 10**4),
+    input_tokens=st.integers(0, 10**9),
+    output_tokens=st.integers(0, 10**9),
+    cost_usd=st.none() | st.decimals(0, 10**4, places=7).map(str),
+)
 results = st.builds(
     Result,
-    id=st.text(min_size=1, max_size=20),
+    id=st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789._-", min_size=1, max_size=20),
     outcome=st.sampled_from(Outcome),
-    revision=st.integers(0, 1000),
+    revision=st.integers(0, 10**6),
     commit=st.none() | st.text("0123456789abcdef", min_size=40, max_size=40),
     message=texts,
     exit_code=st.none() | st.integers(0, 255),
@@ -24,15 +31,16 @@ results = st.builds(
     | st.builds(
         VerifyResult, exit_code=st.integers(0, 255), duration_seconds=st.floats(0, 1e4), tail=texts
     ),
+    usage=st.none() | usages,
     warnings=st.lists(st.text(max_size=200), max_size=5).map(tuple),
 )
 reports = st.builds(
     Report,
-    episode=st.text(min_size=1, max_size=63),
+    episode=st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=63),
     stage=st.sampled_from(["prepared", "reported"]),
     final=st.booleans(),
     results=st.lists(results, max_size=25).map(tuple),
-    usage=st.builds(Usage, turns=st.integers(0, 10**6)),
+    usage=usages,
     not_before=st.none() | st.floats(0, 1e10),
     phases=st.dictionaries(st.sampled_from(report.PHASES), st.floats(0, 1e10)),
     log_tail=texts,
@@ -49,10 +57,74 @@ def test_a_fitted_report_is_valid_small_and_keeps_what_decides(told: Report) -> 
     text = report.fit(told)
 
     read = report.parse(text)
-    decides = [(item.id, item.outcome, item.revision, item.commit) for item in told.results]
+    decides = [(item.id, item.outcome, item.commit) for item in told.results]
     assert len(text.encode()) <= report.REPORT_MAX_BYTES
-    assert [(item.id, item.outcome, item.revision, item.commit) for item in read.results] == decides
-    assert (read.episode, read.final) == (told.episode, told.final)
+    assert [(item.id, item.outcome, item.commit) for item in read.results] == decides
+    assert (read.episode, read.final, read.usage) == (told.episode, told.final, told.usage)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.NO_CHANGES])
+def test_report_of_the_largest_batch_fits_with_every_commit(outcome: Outcome) -> None:
+    usage = Usage(
+        turns=500,
+        input_tokens=10**9,
+        output_tokens=10**9,
+        cache_read_tokens=10**10,
+        cache_write_tokens=10**10,
+        cost_usd="12345.6789012",
+    )
+    told = Report(
+        episode="e" * 63,
+        stage="done",
+        final=True,
+        results=tuple(
+            Result(
+                id=f"T{number:019}",
+                outcome=outcome,
+                revision=10**6,
+                commit="f" * 40,
+                verify=VerifyResult(exit_code=0, duration_seconds=1.5, tail="OK\n" * 100),
+                usage=usage,
+                warnings=("The unfinished work is not kept.",),
+            )
+            for number in range(25)
+        ),
+        head="f" * 40,
+        plan_digest=f"sha256:{'f' * 64}",
+        usage=usage,
+        not_before=1_700_000_000.5,
+        phases=dict.fromkeys(report.PHASES, 1_700_000_000.123),
+        log_tail="x" * 2048,
+    )
+
+    read = report.parse(report.fit(told))
+
+    assert [item.commit for item in read.results] == ["f" * 40] * 25
+    assert (read.usage, read.head, read.plan_digest) == (usage, told.head, told.plan_digest)
+
+
+def test_usage_of_the_subtasks_outlives_every_text() -> None:
+    told = Report(
+        episode="e",
+        stage="done",
+        final=True,
+        results=tuple(
+            Result(
+                id=f"T{number}",
+                outcome=Outcome.SUCCESS,
+                commit="f" * 40,
+                message="x" * 400,
+                usage=Usage(turns=number, input_tokens=1000),
+                warnings=("w" * 200,),
+            )
+            for number in range(15)
+        ),
+        log_tail="x" * 2048,
+    )
+
+    read = report.parse(report.fit(told))
+
+    assert [item.usage for item in read.results] == [item.usage for item in told.results]
 
 
 def test_text_that_no_encoding_can_hold_is_written_and_cut_like_any_other() -> None:

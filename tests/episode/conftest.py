@@ -1,7 +1,9 @@
 """A git server for all tests of the runner, and for each test a repository and a pod."""
 
 import shutil
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from tests.episode.pod import Pod
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
+from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
 
 NUMBERS = count()
 
@@ -43,3 +46,10 @@ def pod(tmp_path: Path) -> Pod:
     made = Pod(tmp_path / "pod")
     made.give_credentials(USERNAME, PASSWORD)
     return made
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """The port of a server that takes connections and says nothing."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield server.getsockname()[1]

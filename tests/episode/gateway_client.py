@@ -8,7 +8,7 @@ from pathlib import Path
 
 import aiohttp
 
-from afresh.contract.order import Price
+from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
@@ -20,6 +20,13 @@ from tests.episode.upstream import Answer, Provider, providing
 
 KEY = "the-real-key"
 MESSAGES = "/v1/messages"
+PRICE = Price(
+    model="claude-*",
+    input_usd_per_million="3",
+    output_usd_per_million="15",
+    cache_read_usd_per_million="0.30",
+    cache_write_usd_per_million="3.75",
+)
 
 
 def make_gateway(
@@ -28,13 +35,14 @@ def make_gateway(
     max_turns: int = 20,
     model: str | None = None,
     prices: tuple[Price, ...] = (),
+    budget: Budget | None = None,
     authorities: Path = Path("/nowhere"),
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
         api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
-    return Gateway(upstream, Meter(max_turns, prices), Log(Redactor()), 0)
+    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), 0)
 
 
 @dataclass
@@ -66,10 +74,13 @@ async def talking(
     max_turns: int = 20,
     model: str | None = None,
     prices: tuple[Price, ...] = (),
+    budget: Budget | None = None,
 ) -> AsyncIterator[Talk]:
     """Start all three; requests pass. The gateway is closed at the end."""
     async with providing(answer) as provider:
-        gateway = make_gateway(provider.url + path, max_turns=max_turns, model=model, prices=prices)
+        gateway = make_gateway(
+            provider.url + path, max_turns=max_turns, model=model, prices=prices, budget=budget
+        )
         gateway.open()
         async with aiohttp.ClientSession(gateway.url, auto_decompress=False) as client:
             talk = Talk(provider, gateway, client)

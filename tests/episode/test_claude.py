@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from afresh.contract.order import Agent, Order, PlanLine, Price, Task, Verify
+from afresh.contract.order import Agent, Budget, Order, PlanLine, Price, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.demo.claude_cli import install
-from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.pod import Pod, Started, make_order, make_task
+from tests.episode.recorder import recording
+from tests.episode.report_endpoint import listening
 from tests.episode.servers import DEMO, Remote, serving
 
 KEY = "sk-test-0123456789abcdef0123456789"
@@ -108,7 +110,7 @@ def test_way_in_which_the_model_fails_is_the_outcome(
     claude_pod.run(order_for(remote, model_port, f"demo-model: {behaviour}"))
 
     assert claude_pod.result.outcome is want, claude_pod.log
-    assert remote.head(BRANCH) is None
+    assert (remote.head(BRANCH) is not None) == (want is Outcome.BLOCKED)
 
 
 def test_rate_limit_is_reported_with_its_end(claude_pod: Pod, remote: Remote, model_port: int):
@@ -128,6 +130,104 @@ def test_agent_that_never_comes_to_an_end_reaches_its_turn_limit(
 
     assert claude_pod.result.outcome is Outcome.TURN_LIMIT, claude_pod.log
     assert report.usage.turns == 3
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        pytest.param(Budget(max_tokens=30_000), id="tokens"),
+        pytest.param(Budget(max_cost_usd="0.0008"), id="US dollars"),
+    ],
+)
+def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_own(
+    claude_pod: Pod, remote: Remote, model_port: int, budget: Budget
+):
+    order = order_for(remote, model_port, "demo-model: endless", max_turns=5)
+
+    report = claude_pod.run(replace(order, budget=budget))
+
+    assert claude_pod.result.outcome is Outcome.BUDGET_EXCEEDED, claude_pod.log
+    assert claude_pod.result.message == (
+        "The budget of this episode is used up; raise spec.budget of the WorkPackage."
+    )
+    assert report.usage.turns >= 1
+    assert claude_pod.result.usage == report.usage
+
+
+def test_model_without_a_price_is_a_matter_of_the_class_where_the_budget_is_money(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    prices = (replace(PRICE, model="other-*"),)
+    order = order_for(remote, model_port, "demo-model: idle", pricing=prices)
+
+    claude_pod.run(replace(order, budget=Budget(max_cost_usd="5")))
+
+    assert claude_pod.result.outcome is Outcome.CONFIG, claude_pod.log
+    assert claude_pod.result.message == (
+        'The model "claude-sonnet-4-5" has no price, so spec.budget.maxCostUSD of the WorkPackage '
+        "cannot be kept; add the model to spec.pricing of the AgentClass."
+    )
+
+
+def batch_of(order: Order, *prompts: str) -> Order:
+    """The same order with one subtask for each prompt."""
+    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
+    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
+    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
+    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
+
+
+def test_three_subtasks_are_done_in_one_conversation_with_turns_and_usage_of_their_own(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    order = order_for(remote, model_port, "", max_turns=3)
+    prompts = [f"demo-model: shell echo {word} > {word}.txt" for word in ("one", "two", "three")]
+
+    with recording(model_port) as (port, asked):
+        endpoint = f"http://127.0.0.1:{port}"
+        order = replace(order, agent=replace(order.agent, endpoint=endpoint))
+        report = claude_pod.run(batch_of(order, *prompts))
+
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 3, claude_pod.log
+    assert remote.files(BRANCH)[-3:] == ["one.txt", "three.txt", "two.txt"]
+    # The last request of each subtask holds all that was said before, and no brief twice.
+    told = [[body.count(f"echo {word} >") for word in ("one", "two", "three")] for body in asked]
+    assert told[0][1:] == [0, 0]
+    assert all(count > 0 for count in told[-1])
+    usages = [result.usage for result in report.results]
+    assert [usage and usage.turns for usage in usages] == [2, 2, 2]
+    assert report.usage.turns == 6
+    assert report.usage.input_tokens == sum(usage.input_tokens for usage in usages if usage)
+
+
+def test_one_subtask_leaves_no_conversation_in_the_home(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    claude_pod.run(order_for(remote, model_port, "demo-model: shell echo one > one.txt"))
+
+    assert claude_pod.result.outcome is Outcome.SUCCESS, claude_pod.log
+    assert list((claude_pod.root / "home/agent").rglob("*.jsonl")) == []
+
+
+def test_hint_comes_after_the_first_answer_where_hints_are_frequent(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    claude_pod.put("/afresh/token/token", "a-projected-token")
+    go_on = claude_pod.root / "home/agent/go-on"
+    prompt = f"demo-model: shell while [ ! -e {go_on} ]; do sleep 0.02; done; echo > one.txt"
+
+    def wait(started: Started) -> None:
+        started.wait_for(lambda: any(report.usage.turns for _, report in got))
+        go_on.write_text("")
+
+    with listening() as (url, got):
+        order = replace(order_for(remote, model_port, prompt), report_url=url, hint_seconds=9)
+        report = claude_pod.run(order, wait)
+
+    assert claude_pod.result.outcome is Outcome.SUCCESS, claude_pod.log
+    first, last = got[0][1], got[-1][1]
+    assert (first.final, first.stage, first.usage.turns, first.results) == (False, "agent", 1, ())
+    assert last == report
 
 
 def test_missing_key_is_named_and_no_agent_is_started(

@@ -10,10 +10,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from afresh.contract.order import Price
 from afresh.contract.report import Usage
 from afresh.episode.model_api import Fault
-from tests.episode.gateway_client import MESSAGES, make_gateway, talking
+from tests.episode.gateway_client import MESSAGES, PRICE, make_gateway, talking
 from tests.episode.upstream import (
     Answer,
     answers,
@@ -23,14 +22,6 @@ from tests.episode.upstream import (
     server_sent,
     streams,
     usage,
-)
-
-PRICE = Price(
-    model="claude-*",
-    input_usd_per_million="3",
-    output_usd_per_million="15",
-    cache_read_usd_per_million="0.30",
-    cache_write_usd_per_million="3.75",
 )
 
 
@@ -242,3 +233,32 @@ async def test_provider_that_cannot_be_reached_is_told_to_the_agent_and_kept():
         await asyncio.to_thread(gateway.close)
 
     assert gateway.meter.last_fault is Fault.UNREACHABLE
+
+
+async def test_next_subtask_has_all_its_turns_and_the_episode_keeps_its_sum():
+    async with talking(streams(*events()), prices=(PRICE,), max_turns=1) as talk:
+        meter = talk.gateway.meter
+        await talk.ask()
+        await talk.ask()
+        limit_reached = meter.limit_reached
+        first = meter.subtask_usage()
+        meter.begin_subtask()
+        status, _ = await talk.ask()
+
+    assert (limit_reached, status) == (True, 200)
+    assert (first.turns, first.cost_usd) == (1, "0.0001509")
+    assert meter.subtask_usage() == first
+    assert (talk.usage.turns, talk.usage.cost_usd) == (2, "0.0003018")
+    assert not meter.limit_reached
+
+
+async def test_first_answer_is_told_once():
+    told: list[int] = []
+    async with talking(refuses(529, "overloaded_error")) as talk:
+        talk.gateway.meter.on_first_answer = lambda: told.append(talk.usage.turns)
+        await talk.ask()
+        talk.provider.answer = streams(*events())
+        await talk.ask()
+        await talk.ask()
+
+    assert told == [1]

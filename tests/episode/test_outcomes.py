@@ -127,7 +127,7 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
         ),
     ],
 )
-def test_work_that_is_not_done_ends_with_its_outcome_and_no_branch(
+def test_work_that_is_not_done_ends_with_its_outcome_and_is_not_on_the_branch(
     pod: Pod, remote: Remote, agent: str, task: Task, want: Outcome, want_message: str
 ):
     pod.run(make_order(remote.url, agent, tasks=(task,)))
@@ -136,7 +136,11 @@ def test_work_that_is_not_done_ends_with_its_outcome_and_no_branch(
     assert pod.result.commit is None
     assert pod.report.final
     assert pod.exit_code == 1
-    assert remote.head(BRANCH) is None
+    if want in (Outcome.BLOCKED, Outcome.OUT_OF_SCOPE):  # a person is to read the plan
+        assert remote.subjects(BRANCH) == ["Plan", "Add files"]
+        assert {"hello.txt", "other.txt", "a"}.isdisjoint(remote.files(BRANCH))
+    else:
+        assert remote.head(BRANCH) is None
 
 
 def test_container_whose_shell_is_not_its_first_process_is_a_matter_of_configuration(

@@ -1,76 +1,13 @@
 """A repository behind SSH: a real sshd on loopback."""
 
-import os
 import shutil
-import socket
-import subprocess
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from afresh.contract.order import Repository
 from afresh.contract.words import Outcome
-from tests.episode.pod import Pod, make_order, wait_until
+from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote
-
-PRIVILEGE_SEPARATION = Path("/run/sshd")
-
-
-@dataclass(frozen=True)
-class Sshd:
-    """Where it listens, and what a client needs."""
-
-    port: int
-    client_key: str
-    known_hosts: str
-
-
-def make_key(path: Path) -> str:
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=30)
-    return path.with_suffix(".pub").read_text()
-
-
-@pytest.fixture(scope="module")
-def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    program = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None or os.geteuid() != 0:
-        pytest.skip("needs sshd and root")
-    folder = tmp_path_factory.mktemp("sshd")
-    host_key = make_key(folder / "host")
-    (folder / "authorized").write_text(make_key(folder / "client"))
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (folder / "config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\n"
-        f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
-        "PasswordAuthentication no\nPermitRootLogin yes\n"
-    )
-    made = not PRIVILEGE_SEPARATION.exists()
-    PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
-    process = subprocess.Popen(
-        [program, "-D", "-e", "-f", str(folder / "config")],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: listens(port))
-        client_key = (folder / "client").read_text()
-        yield Sshd(port, client_key, f"[127.0.0.1]:{port} {host_key}")
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
-        if made:
-            PRIVILEGE_SEPARATION.rmdir()
-
-
-def listens(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+from tests.episode.ssh_server import Sshd, make_key
 
 
 def run(pod: Pod, sshd: Sshd, path: str, **secret: str) -> Pod:

@@ -25,6 +25,21 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What the program is to remember from one run to the next.
+
+    `is_kept`: a later run may go on with what this one has learnt. `session`: the earlier run to go
+    on with; None for the first.
+    """
+
+    is_kept: bool = False
+    session: str | None = None
+
+
+ONE_RUN = Context()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the program's own output says of its end. No outcome: it ended well."""
 
@@ -34,6 +49,11 @@ class Verdict:
 
 class Reader(Protocol):
     """Reads one run of the program. Lines may be cut at their end, and may be any garbage."""
+
+    @property
+    def session(self) -> str | None:
+        """The name under which the run can be gone on with, as far as it has been told."""
+        ...
 
     def event(self, line: str) -> str | None:
         """Take in a line of standard output; return it for people, or None if it says nothing."""
@@ -57,12 +77,22 @@ class Adapter(Protocol):
         ...
 
     @property
+    def resumes(self) -> bool:
+        """Whether a run can go on with what an earlier one has learnt."""
+        ...
+
+    @property
     def droppings(self) -> tuple[str, ...]:
         """Ignore patterns for files that it leaves in the worktree for its own use."""
         ...
 
-    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:
-        """Return how to start it. `base_url` is the gateway's; None: it needs no gateway."""
+    def launch(
+        self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
+    ) -> Launch:
+        """Return how to start it. `base_url` is the gateway's; None: it needs no gateway.
+
+        A program that cannot resume takes no notice of `context`.
+        """
         ...
 
     def reader(self, *, behind_gateway: bool) -> Reader:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from afresh.adapters.adapter import PLACEHOLDER_KEY, Launch, Verdict
+from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
@@ -24,6 +24,7 @@ ENVIRONMENT = {
 }
 TEXT_LENGTH = 300
 CANNOT_RUN = (126, 127)
+SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true|false)')
 TOO_LONG = re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE)
 AUTH = re.compile(
@@ -46,6 +47,7 @@ class ClaudeReader:
         self._result: Mapping[str, Any] | None = None
         self._events = 0
         self._last_error = ""
+        self.session: str | None = None
 
     def event(self, line: str) -> str | None:
         """Take in an event; anything that is not JSON is for people only."""
@@ -61,6 +63,9 @@ class ClaudeReader:
                 return line or None
             event = {"type": "result", "subtype": head[1], "is_error": head[2] == "true"}
         self._events += 1
+        session = event.get("session_id")
+        if isinstance(session, str) and SESSION.fullmatch(session):
+            self.session = session
         if event.get("type") == "result":
             self._result = event
         return _described(event)
@@ -112,15 +117,20 @@ class ClaudeAdapter:
     """See `adapter.Adapter`."""
 
     model_api = "anthropic"
+    resumes = True
     droppings: tuple[str, ...] = (".claude/",)
 
-    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:
+    def launch(
+        self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
+    ) -> Launch:
         """Return the non-interactive call that reads the brief on standard input."""
         argv = [
             *("claude", "-p", "--output-format", "stream-json", "--verbose"),
             *("--max-turns", str(agent.max_turns)),
             *("--permission-mode", "bypassPermissions"),
-            *("--no-session-persistence", "--strict-mcp-config"),
+            *(() if context.is_kept else ("--no-session-persistence",)),
+            "--strict-mcp-config",
+            *(("--resume", context.session) if context.session else ()),
         ]
         environment = dict(ENVIRONMENT)
         if agent.model:

@@ -1,12 +1,14 @@
 """Any program that reads a brief on standard input and exits with 0 when it ended well."""
 
-from afresh.adapters.adapter import Launch, Verdict
+from afresh.adapters.adapter import ONE_RUN, Context, Launch, Verdict
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
 
 
 class CommandReader:
     """Every line is for people; only the exit code decides."""
+
+    session = None
 
     def event(self, line: str) -> str | None:
         """Return the line itself."""
@@ -30,9 +32,16 @@ class CommandAdapter:
     """The Order says what to run."""
 
     model_api = None
+    resumes = False
     droppings: tuple[str, ...] = ()
 
-    def launch(self, agent: Agent, brief: str, base_url: str | None) -> Launch:  # noqa: ARG002
+    def launch(
+        self,
+        agent: Agent,
+        brief: str,
+        base_url: str | None,  # noqa: ARG002
+        context: Context = ONE_RUN,  # noqa: ARG002
+    ) -> Launch:
         """Return the Order's own command with the brief as its input."""
         return Launch(argv=agent.command, stdin=brief)
 

@@ -89,8 +89,9 @@ PHASES = (
 def fit(report: Report, limit: int = REPORT_MAX_BYTES) -> str:
     """Return the report as JSON of at most `limit` bytes, cutting texts by priority.
 
-    What decides (ids, outcomes, commits) is never cut. Raises ContractError if even that is too
-    large, which a batch of 25 subtasks is not.
+    What decides (ids, outcomes, commits) is never cut. Usage by subtask goes after all texts, and
+    revisions last: the Order has them. Raises ContractError if even that is too large, which a
+    batch of 25 subtasks is not.
     """
     for cut in _cuts(report):
         text = codec.dumps(cut)
@@ -112,12 +113,25 @@ def _cuts(report: Report) -> Iterator[Report]:
         yield _shorten(report, log=0, tail=size, message=max(size, 100))
     bare = _shorten(report, log=0, tail=0, message=40)
     yield replace(bare, results=tuple(replace(item, warnings=()) for item in bare.results))
-    yield replace(
-        bare,
-        phases={},
+    yield _decided(bare, with_usage=True)
+    least = replace(_decided(bare), phases={})
+    yield least
+    yield replace(least, results=tuple(replace(item, revision=0) for item in least.results))
+
+
+def _decided(report: Report, *, with_usage: bool = False) -> Report:
+    """Return the report with nothing in its results but what decides, and their usage if wanted."""
+    return replace(
+        report,
         results=tuple(
-            Result(id=item.id, outcome=item.outcome, revision=item.revision, commit=item.commit)
-            for item in bare.results
+            Result(
+                id=item.id,
+                outcome=item.outcome,
+                revision=item.revision,
+                commit=item.commit,
+                usage=item.usage if with_usage else None,
+            )
+            for item in report.results
         ),
     )
 

@@ -18,10 +18,14 @@ from afresh.episode.workplace import AGENT, SETUP, Workplace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd:
-    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in."""
+    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
+
+    `session` is what its program calls this run, for adapters that resume.
+    """
 
     verdict: Verdict
     exit_code: int | None = None
+    session: str | None = None
 
 
 def get_ready(work: Workplace) -> None:
@@ -62,7 +66,11 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
     cleared = ending.exit_code is None or work.agent_control.clear()
     out.end()
     err.end()
-    return AgentEnd(verdict=_verdict(ending, cleared, reader.verdict), exit_code=ending.exit_code)
+    return AgentEnd(
+        verdict=_verdict(ending, cleared, reader.verdict),
+        exit_code=ending.exit_code,
+        session=reader.session,
+    )
 
 
 def _teller(work: Workplace, read: Callable[[str], str | None]) -> Callable[[Line], None]:

@@ -65,8 +65,10 @@ class AnthropicApi:
                 _count(answer.tokens, message)
             case "message_delta":
                 _count(answer.tokens, event)
+                if _mapping(event.get("delta")).get("stop_reason"):
+                    answer.stopping = True
             case "message_stop":
-                answer.ended = True
+                answer.stopping = answer.ended = True
             case "error":
                 kind = _mapping(event.get("error")).get("type")
                 answer.fault = _FAULT_OF_TYPE.get(str(kind), Fault.REJECTED)
@@ -75,7 +77,7 @@ class AnthropicApi:
         """Take in a whole message."""
         if message.get("type") != "message":
             return
-        answer.began = answer.ended = True
+        answer.began = answer.stopping = answer.ended = True
         answer.model = str(message.get("model") or "")
         _count(answer.tokens, message)
 

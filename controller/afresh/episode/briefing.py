@@ -25,11 +25,14 @@ def plan_on_branch(order: Order, start: Start, text: str) -> tuple[PlanLine, ...
     otherwise it is what another package has left behind. A running subtask is a pending one.
     """
     done = {commit.trailers.get(SUBTASK) for commit in _own(order, start.commits)}
-    lines = plan_file.parse(text).lines if done else ()
-    markers = dict.fromkeys(done, Marker.DONE) | {line.id: line.marker for line in lines}
-    return tuple(
-        replace(line, marker=_standing(markers.get(line.id, Marker.PENDING))) for line in order.plan
-    )
+    markers = dict.fromkeys(done, Marker.DONE) | (_markers(text) if done else {})
+    return tuple(replace(line, marker=markers.get(line.id, Marker.PENDING)) for line in order.plan)
+
+
+def standing_in(text: str, order: Order) -> tuple[PlanLine, ...]:
+    """Return the Order's plan with the markers of a plan file; what is not there is as before."""
+    markers = _markers(text)
+    return tuple(replace(line, marker=markers.get(line.id, line.marker)) for line in order.plan)
 
 
 def brief_for(
@@ -70,8 +73,11 @@ def _own(order: Order, commits: tuple[Commit, ...]) -> list[Commit]:
     return [commit for commit in commits if commit.trailers.get(PACKAGE) == order.package]
 
 
-def _standing(marker: Marker) -> Marker:
-    return Marker.PENDING if marker is Marker.RUNNING else marker
+def _markers(text: str) -> dict[str, Marker]:
+    return {
+        line.id: Marker.PENDING if line.marker is Marker.RUNNING else line.marker
+        for line in plan_file.parse(text).lines
+    }
 
 
 def _name(url: str) -> str:

@@ -6,7 +6,7 @@ commit that is on the branch.
 
 from dataclasses import dataclass, replace
 
-from afresh.adapters.adapter import Adapter, Launch
+from afresh.adapters.adapter import Adapter, Context, Launch
 from afresh.adapters.registry import find_adapter
 from afresh.contract.order import Task
 from afresh.contract.report import Result
@@ -16,13 +16,16 @@ from afresh.core.outcome import PRECEDENCE
 from afresh.core.text import one_line
 from afresh.episode import agent, model_access, persist, prepare, rebase, snapshot, worktree
 from afresh.episode.agent import AgentEnd
-from afresh.episode.briefing import brief_for, plan_on_branch
+from afresh.episode.briefing import brief_for, plan_on_branch, standing_in
+from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
 from afresh.episode.history import find_done
-from afresh.episode.model_faults import model_verdict
+from afresh.episode.model_faults import BUDGET, model_verdicts, price_verdicts
 from afresh.episode.outbox import collect
 from afresh.episode.prepare import Start
 from afresh.episode.snapshot import Snapshot
+from afresh.episode.subtask import found_done
+from afresh.episode.usage_hints import telling_usage
 from afresh.episode.verify import verify
 from afresh.episode.workplace import Workplace
 
@@ -32,7 +35,7 @@ SILENT = "The agent changed nothing and left no unchanged.md that says why."
 BLOCKED = "The agent says that it cannot go on, and not why."
 
 
-def deliver(work: Workplace, start: Start, task: Task) -> Result:
+def deliver(work: Workplace, desk: Desk, start: Start, task: Task) -> Result:
     """Have the agent do `task`, and put it on the branch. Raises Ended if it is not done."""
     adapter = find_adapter(work.order.agent.adapter)
     if adapter is None:
@@ -41,23 +44,26 @@ def deliver(work: Workplace, start: Start, task: Task) -> Result:
             f"This version has no adapter {work.order.agent.adapter}; "
             "correct spec.adapter of the AgentClass.",
         )
+    if work.meter.is_used_up:
+        raise Ended(Outcome.BUDGET_EXCEEDED, BUDGET)
     work.git.exclude(adapter.droppings)
-    end = _run(work, adapter, start, task)
-    candidate = Candidate(
-        shot=_judge(work, task, start, end),
-        start=start,
-        plan=snapshot.planned(work.order, task, Marker.DONE),
-    )
-    return _conclude(work, task, candidate, end)
+    end = _run(work, adapter, desk, start, task)
+    desk.session = end.session
+    shot = desk.shot = _judge(work, task, desk, start, end)
+    plan = snapshot.planned(work.order, task, Marker.DONE)
+    return _conclude(work, desk, task, Candidate(shot=shot, start=start, plan=plan), end)
 
 
-def _run(work: Workplace, adapter: Adapter, start: Start, task: Task) -> AgentEnd:
+def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task) -> AgentEnd:
     with model_access.open_access(work, adapter) as access:
-        launch = _lay_out(work, adapter, start, task, access.base_url)
+        launch = _lay_out(work, adapter, desk, start, task, access.base_url)
         agent.get_ready(work)
         work.reporter.stage("agent")
         access.open()
-        end = agent.run_agent(work, launch, adapter.reader(behind_gateway=bool(access.base_url)))
+        with telling_usage(work):
+            end = agent.run_agent(
+                work, launch, adapter.reader(behind_gateway=bool(access.base_url))
+            )
     work.reporter.update(
         stage="snapshot",
         usage=work.meter.usage(),
@@ -68,38 +74,38 @@ def _run(work: Workplace, adapter: Adapter, start: Start, task: Task) -> AgentEn
 
 
 def _lay_out(
-    work: Workplace, adapter: Adapter, start: Start, task: Task, base_url: str | None
+    work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task, base_url: str | None
 ) -> Launch:
     order, paths = work.order, work.paths
-    text = work.git.read(start.head, worktree.PLAN).decode(errors="replace")
-    plan = plan_on_branch(order, start, text)
+    plan = plan_on_branch(order, start, worktree.plan_text(work.git, start.head))
     layout = worktree.Layout(
         head=start.head,
         date=start.date,
         branch=order.repository.branch,
         plan=snapshot.planned(replace(order, plan=plan), task, Marker.RUNNING),
     )
-    worktree.lay_out(work.git, layout, paths.worktree)
+    kept = worktree.clear(work.git, paths.worktree) if desk.is_laid_out else worktree.NOTHING
+    worktree.lay_out(work.git, layout, paths.worktree, kept)
+    desk.is_laid_out = True
     brief = brief_for(order, task, start, plan, paths.worktree)
-    launch = adapter.launch(order.agent, brief, base_url)
+    context = Context(is_kept=len(order.tasks) > 1, session=desk.session)
+    launch = adapter.launch(order.agent, brief, base_url, context)
     worktree.write_home(paths.home, launch.home_files)
     work.reporter.reached("prepared")
     return launch
 
 
-def _judge(work: Workplace, task: Task, start: Start, end: AgentEnd) -> Snapshot:
+def _judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) -> Snapshot:
     """Return what is to be committed, or raise Ended with the outcome that comes first."""
-    problems = []
+    verdicts = [*price_verdicts(work.meter)]
     if end.verdict.outcome:
-        verdicts = (end.verdict, model_verdict(work.order, work.meter))
-        problems += [
-            Ended(item.outcome, item.message) for item in verdicts if item and item.outcome
-        ]
-    outbox = collect(work.paths.worktree)
+        verdicts += [end.verdict, *model_verdicts(work.order, work.meter)]
+    problems = [Ended(item.outcome, item.message) for item in verdicts if item.outcome]
+    outbox = desk.outbox = collect(work.paths.worktree)
     if outbox.blocked is not None:
         problems.append(Ended(Outcome.BLOCKED, one_line(outbox.blocked) or BLOCKED))
     try:
-        shot = snapshot.take(work.git, start.head, work.paths.worktree, outbox)
+        shot = desk.shot = snapshot.take(work.git, start.head, work.paths.worktree, outbox)
         snapshot.check_scope(task, shot)
     except Ended as problem:
         problems.append(problem)
@@ -120,12 +126,17 @@ class Candidate:
     plan: str
 
 
-def _conclude(work: Workplace, task: Task, candidate: Candidate, end: AgentEnd) -> Result:
+def _conclude(
+    work: Workplace, desk: Desk, task: Task, candidate: Candidate, end: AgentEnd
+) -> Result:
     """Verify and push; if somebody else's push came first, do both anew on top of that."""
     spent = 0.0
     while True:
         try:
-            return _verify_and_push(work, task, candidate, end)
+            result = _verify_and_push(work, task, candidate, end)
+            desk.pushed = result.commit
+            desk.plan = standing_in(candidate.plan, work.order)
+            return result
         except Ended as ended:
             if ended.outcome is not Outcome.CONFLICT or ended.verify is None:
                 raise
@@ -133,14 +144,13 @@ def _conclude(work: Workplace, task: Task, candidate: Candidate, end: AgentEnd) 
             if spent + ended.verify.duration_seconds > SPARE_SECONDS:
                 raise
         work.log.say("the branch has moved; verifying the changes on top of it")
-        start = prepare.fetch_moved(work.git, work.order)
+        start = desk.start = prepare.fetch_moved(work.git, work.order)
         done = find_done(start.commits, work.order, task)
         if done:
-            return Result(
-                id=task.id, outcome=Outcome.SUCCESS, revision=task.revision, commit=done.id
-            )
+            return found_done(work, desk, task, done)
+        shot = desk.shot = rebase.rebase(work.git, work.order, candidate.shot, start)
         candidate = Candidate(
-            shot=rebase.rebase(work.git, work.order, candidate.shot, start),
+            shot=shot,
             start=start,
             plan=rebase.plan_at(work.git, work.order, task, start.head),
         )

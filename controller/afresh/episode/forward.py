@@ -15,7 +15,7 @@ import aiohttp
 from aiohttp import web
 
 from afresh.episode.answer_reader import AnswerReader
-from afresh.episode.meter import Meter, Turn
+from afresh.episode.meter import Meter, NothingLeft, Turn
 from afresh.episode.model_api import Fault, Route, Upstream
 from afresh.episode.request_body import BodyDesk, Refused, read_whole
 from afresh.episode.upstream_request import build_request, open_session, returned_headers
@@ -23,7 +23,6 @@ from afresh.episode.upstream_request import build_request, open_session, returne
 SHUTDOWN_SECONDS = 0.05
 ERROR_LIMIT = 64 << 10
 HEADER_LIMIT = 64 << 10
-NO_TURN_LEFT = "The turn limit of this task is reached."
 NOT_A_MODEL_PATH = "Only requests for the model pass."
 UNREACHABLE = "The model's endpoint cannot be reached."
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
@@ -84,9 +83,10 @@ class Forwarder:
             return web.Response()
         if route is Route.FORWARD:
             return await self._forward(request)
-        turn = self._meter.begin()
-        if turn is None:
-            return self._refusal(400, NO_TURN_LEFT)
+        try:
+            turn = self._meter.begin()
+        except NothingLeft as refusal:
+            return self._refusal(400, str(refusal))
         with turn:
             return await self._generate(request, turn)
 
@@ -108,7 +108,7 @@ class Forwarder:
                     return await self._refused(answer, turn)
                 reader = AnswerReader(self._upstream.api, answer.content_type)
                 turn.answer = reader.answer
-                return await _pass_on(request, answer, reader)
+                return await _pass_on(request, answer, _Metered(reader, turn))
         except Refused as refused:
             return self._refusal(refused.status, str(refused))
         except BROKEN as error:
@@ -144,11 +144,27 @@ class Forwarder:
         return web.Response(status=status, body=body, content_type="application/json")
 
 
+class _Metered:
+    """Reads an answer for its turn."""
+
+    def __init__(self, reader: AnswerReader, turn: Turn) -> None:
+        self._reader = reader
+        self._turn = turn
+        self.end = reader.end
+        self.broken = reader.broken
+
+    def feed(self, data: bytes) -> bool:
+        """Take in a piece of the body; False if nothing more of it may pass."""
+        self._reader.feed(data)
+        return not self._turn.is_too_much
+
+
 class _Unread:
     """In the place of a reader where nothing is counted."""
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, _data: bytes) -> bool:
         """Pass over it."""
+        return True
 
     def end(self) -> None:
         """Nothing to conclude."""
@@ -158,7 +174,7 @@ class _Unread:
 
 
 async def _pass_on(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, reader: AnswerReader | _Unread
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, reader: _Metered | _Unread
 ) -> web.StreamResponse:
     """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
     response = web.StreamResponse(status=answer.status, reason=answer.reason)
@@ -175,7 +191,9 @@ async def _pass_on(
             if not piece:
                 reader.end()
                 break
-            reader.feed(piece)
+            if not reader.feed(piece):
+                _hang_up(request)
+                break
             await response.write(piece)
     return response
 

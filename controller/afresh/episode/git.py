@@ -5,9 +5,11 @@ worktree configuration, no prompts, and no credential on a command line or in th
 nothing of branches and subtasks; what a failure means is `git_faults`.
 """
 
+import math
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,9 +94,10 @@ LOCAL_ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Git:
-    """One trusted repository."""
+    """One trusted repository. No command goes on beyond `deadline`, a time.monotonic()."""
 
     git_dir: Path
+    deadline: float = math.inf
 
     def create(self) -> None:
         """Write an empty repository."""
@@ -122,6 +125,7 @@ class Git:
         `index` is an index file besides the repository's own, `tree` the work tree to look at.
         """
         environment = self._environment(index, tree) | dict(extra or {})
+        timeout = max(0.0, min(timeout, self.deadline - time.monotonic()))
         process = subprocess.Popen(  # noqa: S603  # arguments are a list, never a shell's
             ["git", *arguments],  # noqa: S607  # the image's git, found by the image's PATH
             stdin=subprocess.PIPE,
@@ -138,8 +142,8 @@ class Git:
             process.communicate()
             raise GitError(arguments[0], f"no answer within {timeout:.0f} seconds") from None
         if process.returncode:
-            text = err.decode(errors="replace")
-            raise GitError(arguments[0], text, fault=classify(text + out.decode(errors="replace")))
+            text = (err + out).decode(errors="replace")  # a push says on its output what is refused
+            raise GitError(arguments[0], text, fault=classify(text))
         return out
 
     def text(self, *arguments: str, index: Path | None = None, stdin: bytes = b"") -> str:

@@ -15,6 +15,7 @@ PACKAGE = "Afresh-Package"
 SUBTASK = "Afresh-Subtask"
 REVISION = "Afresh-Revision"
 FILES = "Afresh-Files"
+PLAN = "Afresh-Plan"
 FILES_NAMED = 20
 MOST_COMMITS = 1000
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
@@ -51,6 +52,11 @@ def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str
         "\n".join(f"{key}: {value}" for key, value in trailers.items()),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def plan_message(order: Order, digest: str) -> str:
+    """Return the message of a commit that changes the plan and makes no subtask done."""
+    return f"Plan\n\n{PACKAGE}: {order.package}\n{PLAN}: {digest}\n"
 
 
 def read_commits(git: Git, *revisions: str, most: int = MOST_COMMITS) -> tuple[Commit, ...]:

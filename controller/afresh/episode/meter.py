@@ -1,19 +1,26 @@
 """Counts turns, tokens and cost, and remembers how the last request for the model went.
 
-Owns the turn limit. A turn is one request for the model that was answered with success, whichever
-model it was and whether or not several run at once; requests under way count until they fail.
+Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request for the
+model that was answered with success, whichever model it was and whether or not several run at once;
+requests under way count as turns until they fail. How counts become Usage is `tally`.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from fnmatch import fnmatchcase
 
-from afresh.contract.order import Price
+from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.model_api import Answer, Fault, Tokens
+from afresh.episode.model_api import Answer, Fault
+from afresh.episode.tally import Tally, cost_of
 
-PER_MILLION = Decimal(1_000_000)
+NO_TURN_LEFT = "The turn limit of this task is reached."
+NO_BUDGET_LEFT = "The budget of this work is used up."
+NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
+
+
+class NothingLeft(Exception):  # noqa: N818  # an answer to the agent
+    """No request for the model passes any more. The argument is a sentence for the agent."""
 
 
 class Turn:
@@ -34,80 +41,116 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         self._meter.settle(self)
 
+    @property
+    def is_too_much(self) -> bool:
+        """Whether the rest of the answer must not come: it is not paid for, or has no price."""
+        return self._meter.is_too_much(self)
+
 
 class Meter:
-    """Written by the gateway's thread, read by the runner's."""
+    """Written by the gateway's thread, read by the runner's. Turns are counted by subtask."""
 
-    def __init__(self, max_turns: int, pricing: Sequence[Price]) -> None:
+    def __init__(
+        self, max_turns: int, pricing: Sequence[Price], budget: Budget | None = None
+    ) -> None:
         self._max_turns = max_turns
         self._pricing = tuple(pricing)
-        self._turns = 0
-        self._under_way = 0
-        self._total = Tokens()
-        self._cost = Decimal(0)
-        self._unpriced = False
+        self._max_tokens = budget.max_tokens if budget else None
+        self._max_cost = Decimal(budget.max_cost_usd) if budget and budget.max_cost_usd else None
+        self._before = Tally()
+        self._subtask = Tally()
+        self._under_way: set[Turn] = set()
         self._lock = threading.Lock()
+        self.on_first_answer: Callable[[], None] = lambda: None
         self.limit_reached = False
+        self.budget_refused = False
+        self.unpriced_model: str | None = None
         self.last_fault: Fault | None = None
         self.not_before: float | None = None
 
-    def begin(self) -> "Turn | None":
-        """Reserve a turn. None if none is left."""
+    def begin_subtask(self) -> None:
+        """Count the turns of another subtask from now on. No request may be under way."""
         with self._lock:
-            if self._turns + self._under_way >= self._max_turns:
-                self.limit_reached = True
-                return None
-            self._under_way += 1
-            return Turn(self)
+            self._before = self._before.plus(self._subtask)
+            self._subtask = Tally()
+            self.limit_reached = False
+            self.last_fault = None
+            self.not_before = None
 
-    def settle(self, turn: "Turn") -> None:
+    def begin(self) -> Turn:
+        """Reserve a turn. Raises NothingLeft."""
+        with self._lock:
+            if self.unpriced_model is not None:
+                raise NothingLeft(NO_PRICE)
+            if self._exceeds(self._used(), reached=True):
+                self.budget_refused = True
+                raise NothingLeft(NO_BUDGET_LEFT)
+            if self._subtask.turns + len(self._under_way) >= self._max_turns:
+                self.limit_reached = True
+                raise NothingLeft(NO_TURN_LEFT)
+            turn = Turn(self)
+            self._under_way.add(turn)
+            return turn
+
+    def settle(self, turn: Turn) -> None:
         """Count a turn that was answered, or give it back."""
         answer = turn.answer
         with self._lock:
-            self._under_way -= 1
+            self._under_way.discard(turn)
+            is_first = False
             if answer and answer.began:
-                self._turns += 1
-                self._add(answer)
+                is_first = self._before.turns + self._subtask.turns == 0
+                self._subtask.count(answer, self._pricing)
+                self._note_price(answer)
             fault = turn.fault or (answer.fault if answer else None)
             if fault or (answer and answer.ended):
                 self.last_fault = fault
                 self.not_before = turn.not_before
+        if is_first:
+            self.on_first_answer()
+
+    def is_too_much(self, turn: Turn) -> bool:
+        """Whether what has been used is over the budget while this turn's answer goes on."""
+        answer = turn.answer
+        if answer is None or not answer.began or answer.stopping:
+            return False
+        with self._lock:
+            self._note_price(answer)
+            over = self._exceeds(self._used(with_open=True))
+            self.budget_refused |= over
+            return over or self.unpriced_model is not None
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the budget leaves nothing for another request."""
+        with self._lock:
+            return self._exceeds(self._used(), reached=True)
 
     def usage(self) -> Usage:
-        """Return what has been counted. No cost if anything counted has no price."""
+        """Return what the episode has used. No cost if anything counted has no price."""
         with self._lock:
-            priced = self._pricing and not self._unpriced
-            return Usage(
-                turns=self._turns,
-                input_tokens=self._total.input,
-                output_tokens=self._total.output,
-                cache_read_tokens=self._total.cache_read,
-                cache_write_tokens=self._total.cache_write,
-                cost_usd=f"{self._cost.normalize():f}" if priced else None,
-            )
+            return self._used().usage(priced=bool(self._pricing))
 
-    def _add(self, answer: Answer) -> None:
-        total, tokens = self._total, answer.tokens
-        total.input += tokens.input
-        total.output += tokens.output
-        total.cache_read += tokens.cache_read
-        total.cache_write += tokens.cache_write
-        cost = cost_of(answer, self._pricing)
-        if cost is None:
-            self._unpriced = True
-        else:
-            self._cost += cost
+    def subtask_usage(self) -> Usage:
+        """Return what this subtask has used."""
+        with self._lock:
+            return self._subtask.usage(priced=bool(self._pricing))
 
+    def _used(self, *, with_open: bool = False) -> Tally:
+        used = self._before.plus(self._subtask)
+        for turn in self._under_way if with_open else ():
+            if turn.answer and turn.answer.began:
+                used.count(turn.answer, self._pricing)
+        return used
 
-def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
-    """Return the cost of an answer in US dollars by the first price that matches its model."""
-    price = next((item for item in pricing if fnmatchcase(answer.model, item.model)), None)
-    if price is None:
-        return None
-    tokens = answer.tokens
-    return (
-        tokens.input * Decimal(price.input_usd_per_million)
-        + tokens.output * Decimal(price.output_usd_per_million)
-        + tokens.cache_read * Decimal(price.cache_read_usd_per_million)
-        + tokens.cache_write * Decimal(price.cache_write_usd_per_million)
-    ) / PER_MILLION
+    def _exceeds(self, used: Tally, *, reached: bool = False) -> bool:
+        """Whether `used` is over the budget, or has `reached` it."""
+        pairs = ((used.tokens.all, self._max_tokens), (used.cost, self._max_cost))
+        return any(
+            limit is not None and (count >= limit if reached else count > limit)
+            for count, limit in pairs
+        )
+
+    def _note_price(self, answer: Answer) -> None:
+        if self._max_cost is not None and cost_of(answer, self._pricing) is None:
+            self.unpriced_model = answer.model

@@ -43,14 +43,30 @@ class Tokens:
     cache_read: int = 0
     cache_write: int = 0
 
+    @property
+    def all(self) -> int:
+        """All four kinds added."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def add(self, more: "Tokens") -> None:
+        """Count `more` besides."""
+        self.input += more.input
+        self.output += more.output
+        self.cache_read += more.cache_read
+        self.cache_write += more.cache_write
+
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """One answer of the model, filled in while it passes by."""
+    """One answer of the model, filled in while it passes by.
+
+    `stopping`: the model has said its last word; only the count of what it has cost may be missing.
+    """
 
     model: str = ""
     tokens: Tokens
     began: bool = False
+    stopping: bool = False
     ended: bool = False
     fault: Fault | None = None
 

@@ -3,24 +3,42 @@
 Owns the sentences. The provider's own words stay in the log: they change from time to time.
 """
 
+from collections.abc import Iterator
+
 from afresh.adapters.adapter import Verdict
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.meter import Meter
 from afresh.episode.model_api import Fault
 
+BUDGET = "The budget of this episode is used up; raise spec.budget of the WorkPackage."
 
-def model_verdict(order: Order, meter: Meter) -> Verdict | None:
-    """Return why the agent failed, as far as the gateway can tell."""
+
+def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
+    """Yield why the agent failed, as far as the gateway can tell."""
+    if meter.budget_refused:
+        yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=BUDGET)
     if meter.last_fault in _OUTCOMES:
-        return Verdict(
+        yield Verdict(
             outcome=_OUTCOMES[meter.last_fault], message=_sentence(order, meter.last_fault)
         )
     if meter.limit_reached:
-        return Verdict(
+        yield Verdict(
             outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
         )
-    return None
+
+
+def price_verdicts(meter: Meter) -> Iterator[Verdict]:
+    """Yield what is to be mended if an answer had no price; this holds however the agent ended."""
+    if meter.unpriced_model is None:
+        return
+    yield Verdict(
+        outcome=Outcome.CONFIG,
+        message=(
+            f'The model "{meter.unpriced_model}" has no price, so spec.budget.maxCostUSD of the '
+            "WorkPackage cannot be kept; add the model to spec.pricing of the AgentClass."
+        ),
+    )
 
 
 _OUTCOMES = {

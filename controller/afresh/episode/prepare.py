@@ -72,6 +72,12 @@ def fetch_moved(git: Git, order: Order) -> Start:
     return Start(head=head.id, expected=head.id, date=head.date, commits=own)
 
 
+def start_at(git: Git, commit: str, before: Start) -> Start:
+    """Return the start from `commit`, which this runner has put on the branch after `before`."""
+    (head,) = read_commits(git, commit, most=1)
+    return Start(head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits))
+
+
 def _from_branch(git: Git, order: Order) -> Start:
     branch = f"refs/heads/{order.repository.branch}"
     try:

@@ -1,4 +1,4 @@
-"""Writes the Report: to the termination message after every stage, and to the operator at the end.
+"""Writes the Report: to the termination message after every stage, and to the operator as hints.
 
 Owns the one promise that matters most: what stands in the file is whole JSON at any instant, and
 never says more than what has been done.
@@ -7,27 +7,35 @@ never says more than what has been done.
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from afresh.contract.report import Report, Result, fit
 from afresh.contract.words import Outcome
-
-Post = Callable[[bytes], None]
+from afresh.episode.hints import Hints
 
 
 class Reporter:
-    """Collects what the episode has done, and writes it down. Safe to use from two threads."""
+    """Collects what the episode has done, and writes it down. Safe to use from several threads."""
 
-    def __init__(self, episode: str, subtasks: tuple[str, ...], path: Path, post: Post) -> None:
+    def __init__(self, episode: str, path: Path, hints: Hints | None) -> None:
         self._report = Report(episode=episode, stage="start")
-        self._subtasks = subtasks
         self._path = path
-        self._post = post
+        self._hints = hints
+        self._begun: Result | None = None
         self._written = 0
         self._closed = False
         self._lock = threading.Lock()
+
+    def begin(self, subtask: str, revision: int = 0) -> None:
+        """Say which subtask is worked on now: it has a result in the end, whatever happens."""
+        with self._lock:
+            self._begun = Result(id=subtask, outcome=Outcome.INFRASTRUCTURE, revision=revision)
+
+    def ended_well(self) -> None:
+        """Say that what was begun has ended and needs no result."""
+        with self._lock:
+            self._begun = None
 
     def stage(self, name: str) -> None:
         """Say what the episode does now."""
@@ -43,11 +51,18 @@ class Reporter:
         self._change(**fields)
 
     def add(self, result: Result) -> None:
-        """Add how the episode ended for one subtask."""
-        self._change(results=(*self._report.results, result))
+        """Add how the episode ended for one subtask; a second one of the same id replaces it."""
+        others = (item for item in self._report.results if item.id != result.id)
+        self._change(results=(*others, result))
+
+    def hint(self) -> None:
+        """Have the Report as it is now sent to the operator; does not wait for that."""
+        with self._lock:
+            if self._hints and not self._closed:
+                self._hints.offer(fit(self._report).encode())
 
     def close(self, outcome: Outcome, message: str) -> bool:
-        """Write and send the final Report; subtasks without a result get this one.
+        """Write and send the final Report; a subtask that was begun and has no result gets this.
 
         Returns False if it had been closed before: the first word stands.
         """
@@ -55,22 +70,23 @@ class Reporter:
             if self._closed:
                 return False
             self._closed = True
-            known = {result.id for result in self._report.results}
-            missing = tuple(
-                Result(id=subtask, outcome=outcome, message=message)
-                for subtask in self._subtasks
-                if subtask not in known
-            )
             self._report = replace(
                 self._report,
                 final=True,
                 stage="done",
-                results=(*self._report.results, *missing),
+                results=(*self._report.results, *self._missing(outcome, message)),
                 phases=self._report.phases | {"reported": round(time.time(), 3)},
             )
             text = self._write()
-        self._post(text)
+        if self._hints:
+            self._hints.finish(text)
         return True
+
+    def _missing(self, outcome: Outcome, message: str) -> tuple[Result, ...]:
+        begun = self._begun
+        if begun is None or any(result.id == begun.id for result in self._report.results):
+            return ()
+        return (replace(begun, outcome=outcome, message=message),)
 
     def _change(self, **fields: object) -> None:
         with self._lock:

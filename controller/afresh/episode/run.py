@@ -1,34 +1,34 @@
 """One episode from its Order to its Report.
 
 Owns the episode's life: reading the Order, the two control volumes, signals, and the rule that
-there is always a Report. How one subtask is done is `subtask`.
+there is always a Report. What is done in between is `batch`, or `sync`.
 """
 
+import contextlib
 import os
 import threading
 import time
 
 from afresh.contract import codec
-from afresh.contract.order import ORDER_VERSION, Order, Task
-from afresh.contract.report import Report, Result, fit
+from afresh.contract.order import ORDER_VERSION, Order
+from afresh.contract.report import Report, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
+from afresh.episode.batch import do_all
 from afresh.episode.control import Control
-from afresh.episode.ending import Ended
 from afresh.episode.git import Git
+from afresh.episode.hints import Hints
 from afresh.episode.log import Log
 from afresh.episode.meter import Meter
 from afresh.episode.paths import Paths
 from afresh.episode.process import on_terminate, process_start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
-from afresh.episode.subtask import do_subtask
 from afresh.episode.workplace import AGENT, SETUP, VERIFY, Workplace
 
 STAY_SECONDS = 2.5
 STOPPED = "The runner was told to stop."
 BROKEN = "The runner failed unexpectedly; see its log."
-ONE_SUBTASK = "This version does one subtask in an episode; set spec.context.mode FreshPerSubtask."
 
 
 def run_episode(paths: Paths) -> int:
@@ -40,14 +40,20 @@ def run_episode(paths: Paths) -> int:
     work = _workplace(order, paths)
     work.reporter.reached("runnerStarted", process_start())
     on_terminate(lambda: _terminated(work))
-    for control in (work.agent_control, work.verify_control):
+    controls = _controls(work)
+    for control in controls:
         control.open()
-    done = _do_all(work)
+    done = _do(work)
     if not work.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
         threading.Event().wait()  # told to stop meanwhile: that thread ends the process
-    for control in (work.agent_control, work.verify_control):
+    for control in controls:
         control.leave()
     return 0 if done else 1
+
+
+def _controls(work: Workplace) -> tuple[Control, ...]:
+    """A sync's pod has the runner alone."""
+    return (work.agent_control, work.verify_control) if work.order.tasks else ()
 
 
 def _read_order(paths: Paths) -> Order:
@@ -60,20 +66,20 @@ def _read_order(paths: Paths) -> Order:
 def _workplace(order: Order, paths: Paths) -> Workplace:
     log = Log(Redactor(credentials.known_secrets(paths)))
 
-    def post(report: bytes) -> None:
-        from afresh.episode.hint import send_hint  # noqa: PLC0415  # needed last, costs 20 ms
+    def send(report: bytes) -> None:
+        from afresh.episode.hint import send_hint  # noqa: PLC0415  # needed late, costs 20 ms
 
         if order.report_url:
             send_hint(order.report_url, paths.token, report, log)
 
-    subtasks = tuple(task.id for task in order.tasks)
+    hints = Hints(send) if order.report_url else None
     return Workplace(
         order=order,
         paths=paths,
         git=Git(git_dir=paths.git_dir),
         log=log,
-        meter=Meter(order.agent.max_turns, order.agent.pricing),
-        reporter=Reporter(order.episode, subtasks, paths.termination_log, post),
+        meter=Meter(order.agent.max_turns, order.agent.pricing, order.budget),
+        reporter=Reporter(order.episode, paths.termination_log, hints),
         agent_control=Control(paths.agent_control, (SETUP, AGENT)),
         verify_control=Control(paths.verify_control, (SETUP, VERIFY)),
     )
@@ -82,8 +88,9 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
 def _refuse_order(paths: Paths, problem: str) -> int:
     report = Report(episode="", stage="start", final=True, log_tail=problem)
     paths.termination_log.write_text(fit(report), encoding="utf-8")
-    for directory in (paths.agent_control, paths.verify_control):
-        Control(directory, ()).leave()
+    with contextlib.suppress(OSError):  # it may have been a sync's, whose pod has no such volumes
+        for directory in (paths.agent_control, paths.verify_control):
+            Control(directory, ()).leave()
     return 1
 
 
@@ -91,7 +98,7 @@ def _terminated(work: Workplace) -> None:
     """Report, then stay: the kubelet loses the message of a container that ends at once."""
     told = time.monotonic()
     work.log.say("told to stop")
-    for control in (work.agent_control, work.verify_control):
+    for control in _controls(work):
         control.stop()
     work.reporter.update(usage=work.meter.usage())
     work.reporter.close(Outcome.INFRASTRUCTURE, STOPPED)
@@ -99,39 +106,21 @@ def _terminated(work: Workplace) -> None:
     os._exit(1)
 
 
-def _do_all(work: Workplace) -> bool:
-    """Do the subtasks in order; the first that is not done ends the episode."""
-    tasks = work.order.tasks
-    if len(tasks) > 1:
-        for task in tasks:
-            work.reporter.add(_not_done(task, Ended(Outcome.CONFIG, ONE_SUBTASK)))
-        return False
-    for task in tasks:
-        try:
-            if not _do(work, task):
-                return False
-        except Exception as error:  # the top of the loop: there is a Report whatever happens
-            work.log.failure(error)
-            return False
-    return True
-
-
-def _do(work: Workplace, task: Task) -> bool:
+def _do(work: Workplace) -> bool:
     try:
-        result = do_subtask(work, task)
-    except Ended as end:
-        work.log.ended(end)
-        result = _not_done(task, end)
-    work.reporter.add(result)
-    return result.commit is not None
+        return do_all(work) if work.order.tasks else _sync(work)
+    except Exception as error:  # the top: there is a Report whatever happens
+        work.log.failure(error)
+        return False
 
 
-def _not_done(task: Task, end: Ended) -> Result:
-    return Result(
-        id=task.id,
-        outcome=end.outcome,
-        revision=task.revision,
-        message=end.message,
-        exit_code=end.exit_code,
-        verify=end.verify,
-    )
+def _sync(work: Workplace) -> bool:
+    from afresh.episode.sync import SYNC_ID, run_sync  # noqa: PLC0415  # seldom needed
+
+    work.reporter.begin(SYNC_ID)
+    problem = run_sync(work)
+    if problem is None:
+        work.reporter.ended_well()
+        return True
+    work.reporter.add(problem)
+    return False

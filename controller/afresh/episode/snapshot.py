@@ -21,6 +21,7 @@ from afresh.episode.history import message
 from afresh.episode.outbox import Outbox
 from afresh.episode.redact import Redactor
 from afresh.episode.scope import Change, scope_problem
+from afresh.episode.state_files import Notes, write_state
 
 LOCKED = "The agent left files that cannot be read and stored; see the log."
 INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
@@ -63,21 +64,16 @@ def commit(
     git: Git, order: Order, task: Task, snapshot: Snapshot, plan: str, redact: Redactor
 ) -> str:
     """Commit the staged changes on their head, with `plan` and the agent's notes; return its id."""
-    git.run("read-tree", snapshot.tree)
-    files = {worktree.PLAN: plan.encode()}
-    heading = one_line(f"{task.id} {task.title}")
-    for path, title, note in (
-        (worktree.DISCOVERY, "Discovery", snapshot.outbox.discovery),
-        (worktree.IDEAS, "Ideas", snapshot.outbox.ideas),
-    ):
-        if note:
-            old = git.read(snapshot.head, path) or f"# {title}\n".encode()
-            files[path] = old + f"\n## {heading}\n\n{redact(note)}\n".encode()
-    entries = "".join(f"100644 {git.store(text)}\t{path}\0" for path, text in files.items())
-    git.run("update-index", "-z", "--replace", "--index-info", stdin=entries.encode())
-    summary = redact(snapshot.outbox.summary or snapshot.outbox.unchanged or "")
+    outbox = snapshot.outbox
+    notes = Notes(
+        heading=f"{task.id} {task.title}",
+        discovery=redact(outbox.discovery or ""),
+        ideas=redact(outbox.ideas or ""),
+    )
+    tree = write_state(git, snapshot.tree, plan, notes)
+    summary = redact(outbox.summary or outbox.unchanged or "")
     text = message(order, task, summary, [change.path for change in snapshot.changes])
-    return git.commit_tree(git.text("write-tree"), snapshot.head, text)
+    return git.commit_tree(tree, snapshot.head, text)
 
 
 def planned(order: Order, task: Task, marker: Marker) -> str:

@@ -11,7 +11,7 @@ import stat
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from afresh.episode import throw_away
 from afresh.episode.git import Git
@@ -23,6 +23,7 @@ IDEAS = f"{STATE}/IDEAS.md"
 OUTBOX = f"{STATE}/outbox"
 
 REGULAR = "100644"
+NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,8 @@ class Layout:
     plan: str
 
 
-def lay_out(git: Git, layout: Layout, worktree: Path) -> None:
-    """Fill the empty directory `worktree`. Its repository holds one commit and no history."""
+def lay_out(git: Git, layout: Layout, worktree: Path, kept: frozenset[str] = NOTHING) -> None:
+    """Fill `worktree`, where nothing is but what was `kept`. Its repository has one commit."""
     index = git.git_dir / "shown"
     git.run("read-tree", layout.head, index=index)
     state = git.run("ls-files", "-z", "--", STATE, index=index)
@@ -47,7 +48,38 @@ def lay_out(git: Git, layout: Layout, worktree: Path) -> None:
     git.run("checkout-index", "--all", "--force", f"--prefix={worktree}/", index=index)
     throw_away.write(git, worktree / ".git", index, layout.branch, layout.date)
     (worktree / OUTBOX).mkdir(exist_ok=True)
-    set_times(worktree, layout.date)
+    set_times(worktree, layout.date, kept)
+
+
+def clear(git: Git, worktree: Path) -> frozenset[str]:
+    """Remove everything but the files that git ignores; return those, folders as a whole.
+
+    Nobody else may be at work in there.
+    """
+    listed = git.run(
+        *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"),
+        tree=worktree,
+    )
+    names = (name.rstrip("/") for name in os.fsdecode(listed).split("\0"))
+    kept = frozenset(name for name in names if name.partition("/")[0] not in ("", ".git", STATE))
+    above = {str(parent) for name in kept for parent in PurePosixPath(name).parents}
+    folders = [""]
+    while folders:
+        prefix = folders.pop()
+        with os.scandir(worktree / prefix) as entries:
+            found = [entry for entry in entries if f"{prefix}{entry.name}" not in kept]
+        for entry in found:
+            path = f"{prefix}{entry.name}"
+            if path in above and entry.is_dir(follow_symlinks=False):
+                folders.append(f"{path}/")
+            else:
+                _remove(entry)
+    return kept
+
+
+def plan_text(git: Git, head: str) -> str:
+    """Return the plan file of a commit; empty if there is none."""
+    return git.read(head, PLAN).decode(errors="replace")
 
 
 def check_out(git: Git, commit: str, branch: str, directory: Path) -> Path:
@@ -68,20 +100,28 @@ def empty(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with os.scandir(directory) as entries:
         for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                _open_up(Path(entry.path))
-                shutil.rmtree(entry.path)
-            else:
-                Path(entry.path).unlink()
+            _remove(entry)
 
 
-def set_times(directory: Path, date: int) -> None:
-    """Give everything below `directory`, and itself, one modification time."""
+def set_times(directory: Path, date: int, kept: frozenset[str] = NOTHING) -> None:
+    """Give everything below `directory` but what was kept, and itself, one modification time."""
+    spared = {str(directory / name) for name in kept}
     for folder, names, files in os.walk(directory):
+        names[:] = [name for name in names if f"{folder}/{name}" not in spared]
         for name in (*names, *files):
-            os.utime(Path(folder, name), (date, date), follow_symlinks=False)
+            path = f"{folder}/{name}"
+            if path not in spared:
+                os.utime(path, (date, date), follow_symlinks=False)
     with contextlib.suppress(PermissionError):  # a volume's root belongs to the node
         os.utime(directory, (date, date))
+
+
+def _remove(entry: os.DirEntry[str]) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        _open_up(Path(entry.path))
+        shutil.rmtree(entry.path)
+    else:
+        Path(entry.path).unlink()
 
 
 def _open_up(directory: Path) -> None:

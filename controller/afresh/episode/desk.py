@@ -1,0 +1,37 @@
+"""Where an episode stands between its stages: what it builds on, and what the agent has left.
+
+Owns no behaviour beyond its own fields. One Desk serves all subtasks of an episode.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from afresh.contract.order import PlanLine
+
+if TYPE_CHECKING:  # both are imported late, see `subtask`
+    from afresh.episode.outbox import Outbox
+    from afresh.episode.prepare import Start
+    from afresh.episode.snapshot import Snapshot
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """What changes while the episode goes on.
+
+    `plan` is the plan as it stands. `start` is what the work starts from, `pushed` a commit of this
+    episode that is on the branch since then. `session` is the agent's, for adapters that resume.
+    `outbox` and `shot` are what the agent of the present subtask has left.
+    """
+
+    plan: tuple[PlanLine, ...]
+    start: "Start | None" = None
+    pushed: str | None = None
+    session: str | None = None
+    is_laid_out: bool = False
+    outbox: "Outbox | None" = None
+    shot: "Snapshot | None" = None
+
+    def clear(self) -> None:
+        """Forget what the agent of the subtask before has left."""
+        self.outbox = None
+        self.shot = None

@@ -1,0 +1,46 @@
+"""An Order without subtasks: the plan on the branch is made equal to the Order's.
+
+Owns the course of a sync. There is no agent and no verify container in its pod.
+"""
+
+from afresh.contract.report import Result
+from afresh.core import plan_file
+from afresh.episode import credentials, plan_commit, prepare
+from afresh.episode.ending import Ended
+from afresh.episode.plan_commit import PlanChange, Standing
+from afresh.episode.workplace import Workplace
+
+# Stands for the sync itself where a Result names its subtask.
+SYNC_ID = ""
+
+
+def run_sync(work: Workplace) -> Result | None:
+    """Push the plan of the Order and report what stands on the branch.
+
+    Without a branch nothing is done, and the Report names no head. Returns a Result only if the
+    sync has failed.
+    """
+    try:
+        standing = _push(work)
+    except Ended as end:
+        work.log.ended(end)
+        return Result(id=SYNC_ID, outcome=end.outcome, message=end.message)
+    work.reporter.update(head=standing.head, plan_digest=standing.plan_digest)
+    work.log.say("the plan is on the branch" if standing.head else "there is no branch yet")
+    return None
+
+
+def _push(work: Workplace) -> Standing:
+    order = work.order
+    work.reporter.stage("prepare")
+    credentials.write_git_credentials(order, work.paths)
+    prepare.check_remote(order)
+    work.git.create()
+    start = prepare.fetch_start(work.git, order)
+    work.reporter.reached("prepared")
+    work.reporter.stage("persist")
+    plan = plan_file.Plan(goal=order.goal, lines=order.plan)
+    change = PlanChange(text=plan_file.render(plan))
+    standing = plan_commit.push_plan(work.git, order, start, change)
+    work.reporter.reached("pushed")
+    return standing

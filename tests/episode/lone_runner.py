@@ -1,0 +1,128 @@
+"""The runner's own half of an episode, without a pod: an Order, Secrets, git and a Report."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from afresh.contract.order import Order, Repository
+from afresh.contract.report import Report, parse
+from afresh.contract.words import Marker, Outcome
+from afresh.core import plan_file
+from afresh.episode import credentials, prepare, snapshot
+from afresh.episode.control import Control
+from afresh.episode.git import Git
+from afresh.episode.log import Log
+from afresh.episode.meter import Meter
+from afresh.episode.paths import Paths
+from afresh.episode.plan_commit import PlanChange
+from afresh.episode.prepare import Start
+from afresh.episode.redact import Redactor
+from afresh.episode.report import Reporter
+from afresh.episode.state_files import Notes
+from afresh.episode.workplace import Workplace
+from tests.episode.pod import make_order, make_task
+from tests.episode.servers import PASSWORD, USERNAME, Remote
+from tests.episode.ssh_server import Sshd
+
+BRANCH = "afresh/demo"
+
+
+@dataclass(frozen=True)
+class LoneRunner:
+    """A workplace with credentials and an empty trusted repository."""
+
+    work: Workplace
+
+    @classmethod
+    def create(cls, root: Path, order: Order, secret: dict[str, str] | None = None) -> "LoneRunner":
+        """Make one below `root`; by default with the credentials of the git server."""
+        paths = Paths.under(root)
+        given = {"username": USERNAME, "password": PASSWORD} if secret is None else secret
+        paths.git_secret.mkdir(parents=True)
+        for name, value in given.items():
+            (paths.git_secret / name).write_text(value)
+        paths.termination_log.parent.mkdir(parents=True)
+        work = Workplace(
+            order=order,
+            paths=paths,
+            git=Git(git_dir=paths.git_dir),
+            log=Log(Redactor(credentials.known_secrets(paths))),
+            meter=Meter(order.agent.max_turns, order.agent.pricing),
+            reporter=Reporter(order.episode, (), paths.termination_log, lambda _: None),
+            agent_control=Control(paths.agent_control, ()),
+            verify_control=Control(paths.verify_control, ()),
+        )
+        return cls(work)
+
+    @property
+    def git(self) -> Git:
+        """The trusted repository."""
+        return self.work.git
+
+    @property
+    def order(self) -> Order:
+        """What it was told."""
+        return self.work.order
+
+    def fetch(self) -> Start:
+        """Fetch what the work starts from."""
+        credentials.write_git_credentials(self.order, self.work.paths)
+        self.git.create()
+        return prepare.fetch_start(self.git, self.order)
+
+    def end(self) -> Report:
+        """Close the Report and return it."""
+        assert self.work.reporter.close(Outcome.INFRASTRUCTURE, "")
+        return parse(self.work.paths.termination_log.read_text())
+
+
+def blocked(order: Order, *, marker: Marker = Marker.NEEDS_REVIEW, note: str = "") -> PlanChange:
+    """The change of the plan that a failure of T001 asks for."""
+    return PlanChange(
+        text=snapshot.planned(order, make_task(), marker),
+        subtask="T001",
+        marker=marker,
+        notes=Notes(heading="T001 Greeting", discovery=note),
+    )
+
+
+def order_for(remote: Remote) -> Order:
+    """An Order for the remote, over HTTP."""
+    return make_order(remote.url, "")
+
+
+def over_ssh(remote: Remote, sshd: Sshd) -> tuple[Order, dict[str, str]]:
+    """An Order for the remote over SSH, and its Secret."""
+    url = f"ssh://root@127.0.0.1:{sshd.port}{remote.directory}"
+    order = order_for(remote)
+    given = Repository(url=url, base_ref="main", branch=BRANCH, secret_name="git")
+    secret = {"ssh-privatekey": sshd.client_key, "known_hosts": sshd.known_hosts}
+    return replace(order, repository=given), secret
+
+
+def elsewhere(runner: LoneRunner, url: str) -> LoneRunner:
+    """The same runner with another address of the repository."""
+    given = Repository(url=url, base_ref="main", branch=BRANCH)
+    return LoneRunner(replace(runner.work, order=replace(runner.order, repository=given)))
+
+
+def refuse(remote: Remote, refs: str) -> None:
+    """Make the server refuse to update refs of this glob."""
+    give_hook(remote, f'case "$1" in {refs}) echo protected >&2; exit 1;; esac')
+
+
+def give_hook(remote: Remote, script: str) -> None:
+    """Have the server run a script for each ref that is to be updated."""
+    hook = remote.directory / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\n{script}\n")
+    hook.chmod(0o755)
+
+
+def plan_of(remote: Remote) -> str:
+    """The plan on the branch."""
+    return remote.file(BRANCH, ".afresh/PLAN.md") + "\n"
+
+
+def digest_of(remote: Remote) -> str:
+    """The digest of the plan on the branch."""
+    return plan_file.digest(plan_of(remote))

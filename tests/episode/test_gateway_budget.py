@@ -1,0 +1,111 @@
+"""What the gateway refuses and cuts off where an episode has a budget."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+
+from afresh.contract.order import Budget
+from tests.episode.gateway_client import MESSAGES, PRICE, talking
+from tests.episode.upstream import events, server_sent, streams
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        pytest.param(Budget(max_tokens=24), id="tokens"),  # of all four kinds: 10 + 7 + 3 + 4
+        pytest.param(Budget(max_cost_usd="0.0001509"), id="US dollars"),
+        pytest.param(Budget(max_tokens=10**9, max_cost_usd="0.0001"), id="the smaller of both"),
+    ],
+)
+async def test_budget_that_is_used_up_lets_no_other_request_pass_and_is_told_before_the_turn_limit(
+    budget: Budget,
+):
+    async with talking(streams(*events()), prices=(PRICE,), budget=budget, max_turns=1) as talk:
+        first, _ = await talk.ask()
+        status, body = await talk.ask()
+
+    assert (first, status) == (200, 400)
+    assert json.loads(body)["error"]["message"] == "The budget of this work is used up."
+    assert len(talk.provider.asked) == 1
+    assert talk.gateway.meter.budget_refused
+    assert not talk.gateway.meter.limit_reached
+
+
+async def test_budget_that_is_not_used_up_lets_the_next_request_pass():
+    async with talking(streams(*events()), budget=Budget(max_tokens=25)) as talk:
+        await talk.ask()
+        status, _ = await talk.ask()
+
+    assert status == 200
+    assert talk.gateway.meter.is_used_up
+    assert not talk.gateway.meter.budget_refused
+
+
+async def test_answer_whose_beginning_is_over_the_budget_is_cut_off_and_counted():
+    gate = asyncio.Event()
+    async with talking(streams(*events(), gate=gate), budget=Budget(max_tokens=17)) as talk:
+        with pytest.raises(aiohttp.ClientError):
+            await talk.ask()
+        gate.set()
+
+    assert talk.gateway.meter.budget_refused
+    assert (talk.usage.turns, talk.usage.input_tokens) == (1, 10)
+
+
+async def test_answers_under_way_at_once_are_held_against_the_budget_together():
+    first_gate, second_gate = asyncio.Event(), asyncio.Event()
+    async with talking(streams(*events(), gate=first_gate), budget=Budget(max_tokens=30)) as talk:
+        async with talk.client.post(MESSAGES, json={}) as answer:
+            await answer.content.readuntil(b"\n\n")
+            talk.provider.answer = streams(*events(), gate=second_gate)
+            with pytest.raises(aiohttp.ClientError):
+                await talk.ask()
+            first_gate.set()
+            rest = await answer.content.read()
+        second_gate.set()
+
+    assert rest.endswith(server_sent(events()[-1]))
+    assert talk.gateway.meter.budget_refused
+
+
+async def test_last_words_of_an_answer_pass_although_they_use_up_more_than_the_budget():
+    start, delta, end, stop = events()
+    end = end | {"delta": {"stop_reason": "end_turn"}}
+    gate = asyncio.Event()
+    pieces = streams(start, delta, end, stop, gate=gate)
+    async with (
+        talking(pieces, budget=Budget(max_tokens=20)) as talk,
+        talk.client.post(MESSAGES, json={}) as answer,
+    ):
+        await answer.content.readuntil(server_sent(end))
+        gate.set()
+        rest = await answer.content.read()
+
+    assert rest == server_sent(stop)
+    assert not talk.gateway.meter.budget_refused
+    assert talk.gateway.meter.is_used_up
+
+
+async def test_model_without_a_price_is_cut_off_and_refused_where_the_budget_is_money():
+    budget, gate = Budget(max_cost_usd="5"), asyncio.Event()
+    answer = streams(*events(model="other-2"), gate=gate)
+    async with talking(answer, prices=(PRICE,), budget=budget) as talk:
+        with pytest.raises(aiohttp.ClientError):
+            await talk.ask()
+        gate.set()
+        status, body = await talk.ask()
+
+    assert status == 400
+    assert "has no price" in json.loads(body)["error"]["message"]
+    assert talk.gateway.meter.unpriced_model == "other-2"
+    assert len(talk.provider.asked) == 1
+
+
+async def test_model_without_a_price_passes_where_the_budget_is_tokens():
+    async with talking(streams(*events(model="other")), budget=Budget(max_tokens=99)) as talk:
+        status, _ = await talk.ask()
+
+    assert status == 200
+    assert talk.gateway.meter.unpriced_model is None

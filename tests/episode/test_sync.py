@@ -1,0 +1,170 @@
+"""Orders without subtasks: the plan on the branch becomes that of the Order."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import PlanLine
+from afresh.contract.report import Report, Result
+from afresh.contract.words import Marker, Outcome
+from afresh.core import plan_file
+from afresh.episode.sync import run_sync
+from tests.episode.lone_runner import (
+    BRANCH,
+    LoneRunner,
+    digest_of,
+    order_for,
+    over_ssh,
+    plan_of,
+    refuse,
+)
+from tests.episode.servers import PASSWORD, USERNAME, Remote
+from tests.episode.ssh_server import Sshd
+
+LINES = (
+    PlanLine(id="T001", title="Greeting", marker=Marker.SKIPPED),
+    PlanLine(id="T003", title="Names", marker=Marker.DONE),
+)
+WANT = plan_file.render(plan_file.Plan(goal="Greet people.", lines=LINES))
+OLD = "# Greet people.\n\n- [ ] T001 Greeting\n- [ ] T002 Removed\n"
+
+
+@pytest.fixture
+def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
+    order = replace(order_for(remote), tasks=(), plan=LINES)
+    return LoneRunner.create(tmp_path / "runner", order)
+
+
+def report_of(runner: LoneRunner) -> Report:
+    """The Report after a sync that went well."""
+    assert run_sync(runner.work) is None
+    report = runner.end()
+    assert report.final
+    assert report.results == ()
+    return report
+
+
+def failure_of(runner: LoneRunner) -> Result:
+    """The result of a sync that failed, and the Report says nothing of a branch."""
+    result = run_sync(runner.work)
+    assert result
+    assert result.id == ""
+    assert result.commit is None
+    report = runner.end()
+    assert (report.head, report.plan_digest) == (None, None)
+    return result
+
+
+def test_plan_of_the_order_is_pushed_and_reported(runner: LoneRunner, remote: Remote):
+    remote.commit(BRANCH, {"old.txt": "x", ".afresh/PLAN.md": OLD}, base="main")
+
+    report = report_of(runner)
+
+    assert plan_of(remote) == WANT
+    assert remote.files(BRANCH) == [".afresh/PLAN.md", "AGENTS.md", "README.md", "old.txt"]
+    assert (report.head, report.plan_digest) == (remote.head(BRANCH), digest_of(remote))
+    assert remote.subjects(BRANCH)[0] == "Plan"
+    assert {"prepared", "pushed"} <= set(report.phases)
+
+
+def test_plan_that_is_there_already_is_reported_and_not_pushed(runner: LoneRunner, remote: Remote):
+    head = remote.commit(BRANCH, {".afresh/PLAN.md": WANT}, base="main")
+    refuse(remote, "refs/*")
+
+    report = report_of(runner)
+
+    assert (report.head, report.plan_digest) == (head, plan_file.digest(WANT))
+
+
+def test_branch_that_does_not_exist_is_not_made_and_no_head_is_reported(
+    runner: LoneRunner, remote: Remote
+):
+    report = report_of(runner)
+
+    assert (report.head, report.plan_digest) == (None, None)
+    assert remote.head(BRANCH) is None
+
+
+def test_sync_leaves_the_control_volumes_alone(runner: LoneRunner, remote: Remote):
+    remote.commit(BRANCH, {"old.txt": "x"}, base="main")
+
+    report_of(runner)
+
+    assert not runner.work.paths.agent_control.exists()
+    assert not runner.work.paths.verify_control.exists()
+    assert not runner.work.paths.worktree.exists()
+
+
+def test_second_sync_of_the_same_order_adds_nothing(
+    runner: LoneRunner, remote: Remote, tmp_path: Path
+):
+    remote.commit(BRANCH, {"old.txt": "x"}, base="main")
+    report_of(runner)
+    head = remote.head(BRANCH)
+
+    report = report_of(LoneRunner.create(tmp_path / "again", runner.order))
+
+    assert report.head == remote.head(BRANCH) == head
+
+
+def test_password_that_is_wrong_is_a_matter_of_credentials(remote: Remote, tmp_path: Path):
+    order = replace(order_for(remote), tasks=(), plan=LINES)
+    secret = {"username": USERNAME, "password": PASSWORD[::-1]}
+
+    result = failure_of(LoneRunner.create(tmp_path / "runner", order, secret))
+
+    assert result.outcome is Outcome.AUTH
+    assert 'Secret "git-credentials" in namespace "team-a"' in result.message
+
+
+def test_secret_without_a_key_is_a_matter_of_configuration(remote: Remote, tmp_path: Path):
+    order = replace(order_for(remote), tasks=(), plan=LINES)
+
+    result = failure_of(LoneRunner.create(tmp_path / "runner", order, {"username": USERNAME}))
+
+    assert result.outcome is Outcome.CONFIG
+    assert 'has no key "password"' in result.message
+
+
+def test_repository_that_cannot_be_reached_is_infrastructure(runner: LoneRunner):
+    given = replace(runner.order.repository, url="http://127.0.0.1:9/x.git")
+    order = replace(runner.order, repository=given)
+
+    result = failure_of(LoneRunner(replace(runner.work, order=order)))
+
+    assert result.outcome is Outcome.INFRASTRUCTURE
+    assert "http://127.0.0.1:9/x.git cannot be reached" in result.message
+
+
+def test_base_that_does_not_exist_is_a_matter_of_configuration(runner: LoneRunner):
+    given = replace(runner.order.repository, base_ref="trunk")
+    order = replace(runner.order, repository=given)
+
+    result = failure_of(LoneRunner(replace(runner.work, order=order)))
+
+    assert result.outcome is Outcome.CONFIG
+    assert 'has no ref "trunk"' in result.message
+
+
+def test_server_that_refuses_the_branch_is_a_matter_of_configuration(
+    runner: LoneRunner, remote: Remote
+):
+    remote.commit(BRANCH, {"old.txt": "x"}, base="main")
+    refuse(remote, "refs/heads/*")
+
+    result = failure_of(runner)
+
+    assert result.outcome is Outcome.CONFIG
+    assert "refuses to update branch" in result.message
+
+
+def test_repository_behind_ssh_is_synced(tmp_path: Path, remote: Remote, sshd: Sshd):
+    remote.commit(BRANCH, {".afresh/PLAN.md": OLD}, base="main")
+    order, secret = over_ssh(remote, sshd)
+    order = replace(order, tasks=(), plan=LINES)
+
+    report = report_of(LoneRunner.create(tmp_path / "runner", order, secret))
+
+    assert plan_of(remote) == WANT
+    assert (report.head, report.plan_digest) == (remote.head(BRANCH), digest_of(remote))
