@@ -81,7 +81,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Which program does the work, and how it reaches its model."""
+    """Which program does the work, how it reaches its model, and its limits.
+
+    It is stopped before the worktree and HOME together reach `disk_bytes`.
+    """
 
     adapter: AdapterName
     command: tuple[str, ...] = ()
@@ -92,6 +95,7 @@ class Agent:
     timeout_seconds: int = 600
     max_turns: int = 20
     pricing: tuple[Price, ...] = ()
+    disk_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

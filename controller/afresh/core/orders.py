@@ -7,6 +7,7 @@ from typing import Any
 
 from afresh.api.agent_class import AgentClass, ModelPricing
 from afresh.api.package_status import SubtaskRecord
+from afresh.api.resources import quantity_value
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Agent, Order, PlanLine, Price, Repository, Step, Task, Verify
@@ -99,7 +100,14 @@ def _agent(package: WorkPackage, agent_class: AgentClass) -> Agent:
         timeout_seconds=package.spec.episode.timeout_seconds,
         max_turns=package.spec.episode.max_turns,
         pricing=tuple(_price(item) for item in spec.pricing),
+        disk_bytes=_disk_bytes(package, agent_class),
     )
+
+
+def _disk_bytes(package: WorkPackage, agent_class: AgentClass) -> int:
+    own = package.spec.resources.limits if package.spec.resources else None
+    asked = own.ephemeral_storage if own else None
+    return int(quantity_value(asked or agent_class.spec.resources.limits.ephemeral_storage))
 
 
 def _price(pricing: ModelPricing) -> Price:

@@ -3,28 +3,55 @@
 Owns the agent's run. What it says is a claim; the stages after it look for themselves.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from afresh.adapters.adapter import Launch, Reader, Verdict
 from afresh.contract.words import Outcome
 from afresh.episode.control import Command, ContainerGone, Ending
+from afresh.episode.disk_watch import watching_disk
 from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.script import Script
 from afresh.episode.step import GONE, meet, run_step
 from afresh.episode.workplace import AGENT, SETUP, Workplace
 
+# How shells, Python, Node and C programs say that the limit of processes is reached.
+NO_PROCESS = re.compile(
+    r"cannot fork|can't start new thread|(fork|clone|spawn|pthread_create|uv_thread_create)\b.*"
+    r"(resource temporarily unavailable|EAGAIN)|retry: resource temporarily unavailable",
+    re.IGNORECASE,
+)
+FULL = Verdict(
+    outcome=Outcome.DISK_FULL,
+    message="The agent wrote more than its limit; raise spec.resources.limits.ephemeral-storage or "
+    "make the subtask smaller.",
+)
+
+
+@dataclass(slots=True)
+class Signs:
+    """What the agent's output gives away besides what its program means to say."""
+
+    no_process: bool = False
+
+    def look_at(self, line: str) -> None:
+        """Take in a line."""
+        self.no_process = self.no_process or NO_PROCESS.search(line) is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd:
     """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
 
-    `session` is what its program calls this run, for adapters that resume.
+    `met_process_limit`: it has complained that no process can be started. `session` is what its
+    program calls this run, for adapters that resume.
     """
 
     verdict: Verdict
     exit_code: int | None = None
+    met_process_limit: bool = False
     session: str | None = None
 
 
@@ -49,32 +76,39 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
 
     Raises Ended if the container is gone before it begins.
     """
-    out = LineSink(_teller(work, reader.event))
-    err = LineSink(_teller(work, reader.error))
+    signs = Signs()
+    out = LineSink(_teller(work, signs, reader.event))
+    err = LineSink(_teller(work, signs, reader.error))
     script = Script(
         argv=launch.argv, seen=work.paths.agent_sees, environment=launch.environment
     ).text()
     limit = work.order.agent.timeout_seconds
     command = Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
     try:
-        ending = work.agent_control.run(
-            command, out, err, lambda: work.reporter.reached("agentStarted")
-        )
+        with watching_disk(work) as disk:
+            ending = work.agent_control.run(
+                command, out, err, lambda: work.reporter.reached("agentStarted")
+            )
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     work.reporter.reached("agentEnded")
     cleared = ending.exit_code is None or work.agent_control.clear()
     out.end()
     err.end()
+    full = disk is not None and disk.is_full
     return AgentEnd(
-        verdict=_verdict(ending, cleared, reader.verdict),
+        verdict=FULL if full else _verdict(ending, cleared, reader.verdict),
+        met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,
     )
 
 
-def _teller(work: Workplace, read: Callable[[str], str | None]) -> Callable[[Line], None]:
+def _teller(
+    work: Workplace, signs: Signs, read: Callable[[str], str | None]
+) -> Callable[[Line], None]:
     def take(line: Line) -> None:
+        signs.look_at(line.text)
         for said in (read(line.text) or "").splitlines():
             work.log.agent(said)
 

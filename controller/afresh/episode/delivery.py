@@ -31,6 +31,9 @@ from afresh.episode.workplace import Workplace
 
 # The pod's deadline leaves two minutes beyond the limits of one run of each command.
 SPARE_SECONDS = 60.0
+NO_PROCESS = (
+    "The agent could start no more processes; raise spec.pidsLimit or make the subtask smaller."
+)
 SILENT = "The agent changed nothing and left no unchanged.md that says why."
 BLOCKED = "The agent says that it cannot go on, and not why."
 
@@ -111,6 +114,8 @@ def _judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd)
         problems.append(problem)
     if not problems and not shot.changes and not outbox.unchanged:
         problems.append(Ended(Outcome.NO_CHANGES, SILENT))
+    if problems and end.met_process_limit:
+        problems.append(Ended(Outcome.PROCESS_LIMIT, NO_PROCESS))
     if problems:
         first = min(problems, key=lambda problem: PRECEDENCE.index(problem.outcome))
         raise Ended(first.outcome, work.log.redact(first.message), exit_code=end.exit_code)

@@ -1,0 +1,74 @@
+"""What an agent meets that uses more than it may: the class that names the limit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.words import Outcome
+from afresh.episode.agent import Signs
+from afresh.episode.disk_watch import used_bytes
+from tests.episode.pod import Pod, make_order
+from tests.episode.servers import Remote
+
+MIB = 1 << 20
+WORK = "echo hello > hello.txt"
+
+
+@pytest.mark.parametrize("folder", ["$HOME", "."])
+def test_an_agent_that_fills_the_disk_is_stopped_below_its_limit(
+    pod: Pod, remote: Remote, folder: str
+) -> None:
+    fills = f"head -c {16 * MIB} /dev/urandom > {folder}/big; sleep 60"
+    order = make_order(remote.url, fills)
+
+    pod.run(replace(order, agent=replace(order.agent, disk_bytes=8 * MIB)))
+
+    assert pod.result.outcome is Outcome.DISK_FULL, pod.log
+    assert "ephemeral-storage" in pod.result.message
+
+
+def test_an_agent_below_its_limit_is_left_alone(pod: Pod, remote: Remote) -> None:
+    order = make_order(remote.url, f"{WORK}; sleep 1.5")
+
+    pod.run(replace(order, agent=replace(order.agent, disk_bytes=64 * MIB)))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+
+
+def test_an_agent_that_fails_for_want_of_processes_has_met_its_process_limit(
+    pod: Pod, remote: Remote
+) -> None:
+    pod.run(make_order(remote.url, "echo 'sh: 0: Cannot fork' >&2; exit 2"))
+
+    assert pod.result.outcome is Outcome.PROCESS_LIMIT
+    assert "spec.pidsLimit" in pod.result.message
+
+
+def test_an_agent_that_gets_over_its_process_limit_succeeds(pod: Pod, remote: Remote) -> None:
+    pod.run(make_order(remote.url, f"echo 'sh: 0: Cannot fork' >&2; {WORK}"))
+
+    assert pod.result.outcome is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh: 0: Cannot fork",
+        "bash: fork: retry: Resource temporarily unavailable",
+        "RuntimeError: can't start new thread",
+        "BlockingIOError: [Errno 11] fork: Resource temporarily unavailable",
+        "Error: spawn git EAGAIN",
+        "/bin/sh: can't fork: Resource temporarily unavailable",
+    ],
+)
+def test_the_words_for_no_more_processes_are_known(line: str) -> None:
+    signs = Signs()
+
+    signs.look_at(line)
+
+    assert signs.no_process
+
+
+def test_a_folder_that_is_gone_takes_no_space(tmp_path: Path) -> None:
+    assert used_bytes(tmp_path / "gone") == 0
