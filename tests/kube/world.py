@@ -220,7 +220,7 @@ class Operator:
         """Learn everything that is in the cluster now."""
         for kind in WATCHED:
             listed = [copy.deepcopy(body) for body in self._api.of_kind(kind)]
-            self._cache.retain(kind, listed, 10**9)
+            self._cache.retain(kind, {body["metadata"]["uid"] for body in listed}, 10**9)
             for body in listed:
                 self._cache.put(kind, body)
 

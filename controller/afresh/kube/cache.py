@@ -95,12 +95,11 @@ class Cache:
         """Return every known object of `kind`."""
         return iter(list(self._objects[kind].values()))
 
-    def retain(self, kind: Resource, listed: list[Manifest], version: int) -> list[Manifest]:
+    def retain(self, kind: Resource, uids: set[str], version: int) -> list[Manifest]:
         """Forget what a list as of `version` should have held and did not; return it.
 
         A watch that had to list anew never says what vanished meanwhile.
         """
-        uids = {item["metadata"]["uid"] for item in listed}
         gone = [
             item
             for item in self.all(kind)

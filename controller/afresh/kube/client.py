@@ -6,6 +6,7 @@ Owns the connection. Knows nothing of what the objects mean.
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ Manifest = dict[str, Any]
 TIMEOUT_SECONDS = 30
 TRIES = 4
 FIRST_PAUSE = 0.25
+PAGE_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +86,28 @@ class Kube:
         self, resource: Resource, namespace: str | None, **selectors: str
     ) -> list[Manifest]:
         """Return the objects that the selectors (`labelSelector`, `fieldSelector`) match."""
-        return (await self.list_version(resource, namespace, **selectors))[0]
+        return [
+            item async for page, _ in self.pages(resource, namespace, **selectors) for item in page
+        ]
 
-    async def list_version(
+    async def pages(
         self, resource: Resource, namespace: str | None, **selectors: str
-    ) -> tuple[list[Manifest], int]:
-        """Return the objects that match, and the resource version as of which they do."""
-        answer = await self._call("GET", resource.path(namespace), query=selectors)
-        items: list[Manifest] = answer["items"]
-        kind = str(answer["kind"]).removesuffix("List")
-        whole = [{"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in items]
-        return whole, int(answer["metadata"]["resourceVersion"])
+    ) -> AsyncIterator[tuple[list[Manifest], int]]:
+        """Yield the objects that match in pages, each with the version as of which they all do.
+
+        Raises UnavailableError when the pages take so long that the server has forgotten that
+        version.
+        """
+        query = {**selectors, "limit": str(PAGE_SIZE)}
+        while True:
+            answer = await self._call("GET", resource.path(namespace), query=query)
+            kind = str(answer["kind"]).removesuffix("List")
+            head = {"apiVersion": answer["apiVersion"], "kind": kind}
+            metadata = answer["metadata"]
+            yield [{**head, **item} for item in answer["items"]], int(metadata["resourceVersion"])
+            if not metadata.get("continue"):
+                return
+            query["continue"] = metadata["continue"]
 
     async def create(self, resource: Resource, namespace: str | None, body: Manifest) -> Manifest:
         """Create an object and return it. Raises ConflictError if the name is taken."""
@@ -193,6 +206,6 @@ def _translated(method: str, path: str, status: int, body: bytes | str | None) -
         return NotFoundError(said)
     if status == 409:
         return ConflictError(said)
-    if status == 429 or status >= 500:
+    if status in (410, 429) or status >= 500:
         return UnavailableError(said)
     return RefusedError(message)

@@ -45,23 +45,25 @@ async def resync(kube: Kube, waker: Waker, cache: Cache, namespaces: tuple[str, 
 async def _list_all(
     kube: Kube, waker: Waker, cache: Cache | None, namespaces: tuple[str, ...]
 ) -> None:
+    """Take in a page at a time, so that thousands of Jobs are never in memory with their Orders."""
     for kind in WATCHED:
-        listed, version = await _list(kube, kind, namespaces)
-        for item in listed:
-            waker.see(kind, None, item)
-        for item in cache.retain(kind, listed, version) if cache else ():
+        uids, version = await _see_all(kube, waker, kind, namespaces)
+        for item in cache.retain(kind, uids, version) if cache else ():
             waker.see(kind, "DELETED", item)
 
 
-async def _list(
-    kube: Kube, kind: Resource, namespaces: tuple[str, ...]
-) -> tuple[list[dict[str, object]], int]:
+async def _see_all(
+    kube: Kube, waker: Waker, kind: Resource, namespaces: tuple[str, ...]
+) -> tuple[set[str], int]:
+    """Show the waker everything there is; return the UIDs, and the oldest version of a list."""
     selectors = {"labelSelector": OURS} if kind in (JOBS, PODS) else {}
     scopes = namespaces if namespaces and kind is not AGENT_CLASSES else (None,)
-    items: list[dict[str, object]] = []
-    versions = []
+    uids: set[str] = set()
+    versions: list[int] = []
     for namespace in scopes:
-        listed, version = await kube.list_version(kind, namespace, **selectors)
-        items += listed
-        versions.append(version)
-    return items, min(versions)
+        async for page, version in kube.pages(kind, namespace, **selectors):
+            versions.append(version)
+            for item in page:
+                waker.see(kind, None, item)
+                uids.add(item["metadata"]["uid"])
+    return uids, min(versions)
