@@ -1,10 +1,12 @@
 """Orders without subtasks: the plan on the branch becomes that of the Order."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from afresh.contract import codec
 from afresh.contract.order import PlanLine
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Marker, Outcome
@@ -19,6 +21,7 @@ from tests.episode.lone_runner import (
     plan_of,
     refuse,
 )
+from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import PASSWORD, USERNAME, Remote
 from tests.episode.ssh_server import Sshd
 
@@ -43,6 +46,14 @@ def report_of(runner: LoneRunner) -> Report:
     assert report.final
     assert report.results == ()
     return report
+
+
+def start_alone(pod: Pod, url: str) -> subprocess.Popen[bytes]:
+    """Start the runner's container for a sync; its pod has no other."""
+    order = replace(make_order(url, ""), tasks=(), plan=LINES)
+    pod.put("/afresh/podinfo/order", codec.dumps(order))
+    (pod.root / "dev").mkdir()
+    return pod._runner()
 
 
 def failure_of(runner: LoneRunner) -> Result:
@@ -86,14 +97,39 @@ def test_branch_that_does_not_exist_is_not_made_and_no_head_is_reported(
     assert remote.head(BRANCH) is None
 
 
-def test_sync_leaves_the_control_volumes_alone(runner: LoneRunner, remote: Remote):
+def test_runner_alone_in_its_pod_syncs_and_ends_with_zero(pod: Pod, remote: Remote):
     remote.commit(BRANCH, {"old.txt": "x"}, base="main")
 
-    report_of(runner)
+    code = start_alone(pod, remote.url).wait(60)
 
-    assert not runner.work.paths.agent_control.exists()
-    assert not runner.work.paths.verify_control.exists()
-    assert not runner.work.paths.worktree.exists()
+    assert code == 0, pod.log
+    assert pod.report.final
+    assert pod.report.results == ()
+    assert pod.report.head == remote.head(BRANCH)
+    assert plan_of(remote) == WANT
+    assert not (pod.root / "afresh/control").exists()
+
+
+def test_runner_alone_whose_sync_fails_ends_with_one_result_without_an_id(pod: Pod, remote: Remote):
+    pod.give_credentials(USERNAME, "not-the-password")
+
+    code = start_alone(pod, remote.url).wait(60)
+
+    assert code == 1
+    assert (pod.result.id, pod.result.outcome) == ("", Outcome.AUTH)
+
+
+def test_runner_alone_that_is_told_to_stop_says_that_the_sync_is_not_done(
+    pod: Pod, silent_port: int
+):
+    runner = start_alone(pod, f"http://127.0.0.1:{silent_port}/x.git")
+    wait_until(lambda: '"prepare"' in pod.written)
+
+    runner.terminate()
+
+    assert runner.wait(60) == 1
+    assert pod.report.final
+    assert (pod.result.id, pod.result.outcome) == ("", Outcome.INFRASTRUCTURE)
 
 
 def test_second_sync_of_the_same_order_adds_nothing(
