@@ -111,9 +111,7 @@ class Cache:
         return gone
 
     def _note_end(self, name: Name, job: Manifest) -> None:
-        conditions = job.get("status", {}).get("conditions", [])
-        ended = any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
-        if ended or "deletionTimestamp" in job["metadata"]:
+        if has_ended(job) or "deletionTimestamp" in job["metadata"]:
             self._unfinished.discard(name)
         else:
             self._unfinished.add(name)
@@ -123,6 +121,12 @@ class Cache:
         package = package_of(known)
         if package:
             self._children[kind, package].discard(name_of(known))
+
+
+def has_ended(job: Manifest) -> bool:
+    """Whether the Job has a condition that says so."""
+    conditions = job.get("status", {}).get("conditions", [])
+    return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
 
 
 def name_of(body: Manifest) -> Name:

@@ -15,9 +15,9 @@ from typing import Any
 import kopf
 
 from afresh import clock
-from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
-from afresh.kube.cache import WATCHED, Cache, package_of
+from afresh.kube.cache import WATCHED, Cache, has_ended, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -26,6 +26,7 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
+from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key, KeyQueue
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -109,8 +110,19 @@ class Waker:
             self._cache.drop(kind, body)
         else:
             self._cache.put(kind, body)
-        for key in self._concerned(kind, body):
+        for key in (*self._concerned(kind, body), *self._line(kind, change, body)):
             self._queue.add(key)
+
+    def _line(self, kind: Resource, change: str | None, body: Manifest) -> list[Key]:
+        """Packages that wait for the turn that a Job or a package has given up by ending."""
+        over = change == "DELETED"
+        if kind is WORK_PACKAGES and over:
+            class_name = body["spec"]["agentClassName"]
+        elif kind is JOBS and (over or has_ended(body)):
+            class_name = body["metadata"].get("labels", {}).get(LABEL_AGENT_CLASS, "")
+        else:
+            return []
+        return next_in_line(self._cache, body["metadata"]["namespace"], class_name)
 
     def _concerned(self, kind: Resource, body: Manifest) -> list[Key]:
         metadata = body["metadata"]
