@@ -76,6 +76,10 @@ class Cache:
         known = self._hints.get(job)
         return known[1] if known and pod in (None, known[0]) else None
 
+    def runs(self, job: Manifest) -> bool:
+        """Whether the Job has not ended and is not being deleted, as far as the API shows."""
+        return name_of(job) in self._unfinished
+
     def live_jobs(self) -> Iterator[Manifest]:
         """Return the Jobs that have not ended as far as the API shows, and those on their way."""
         known = {name[1] for name in self._unfinished}

@@ -17,7 +17,7 @@ import kopf
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
-from afresh.kube.cache import WATCHED, Cache, has_ended, package_of
+from afresh.kube.cache import WATCHED, Cache, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -106,23 +106,25 @@ class Waker:
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
         """Take in one change and wake the packages that it concerns."""
+        ran = kind is JOBS and self._cache.runs(body)
         if change == "DELETED":
             self._cache.drop(kind, body)
         else:
             self._cache.put(kind, body)
-        for key in (*self._concerned(kind, body), *self._line(kind, change, body)):
+        concerned = self._concerned(kind, body)
+        if (ran and not self._cache.runs(body)) or (kind is WORK_PACKAGES and change == "DELETED"):
+            concerned += self._line(kind, body)
+        for key in concerned:
             self._queue.add(key)
 
-    def _line(self, kind: Resource, change: str | None, body: Manifest) -> list[Key]:
-        """Packages that wait for the turn that a Job or a package has given up by ending."""
-        over = change == "DELETED"
-        if kind is WORK_PACKAGES and over:
-            class_name = body["spec"]["agentClassName"]
-        elif kind is JOBS and (over or has_ended(body)):
-            class_name = body["metadata"].get("labels", {}).get(LABEL_AGENT_CLASS, "")
+    def _line(self, kind: Resource, body: Manifest) -> list[Key]:
+        """Packages that wait for the turn that a Job or a package has given up."""
+        metadata = body["metadata"]
+        if kind is JOBS:
+            class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
         else:
-            return []
-        return next_in_line(self._cache, body["metadata"]["namespace"], class_name)
+            class_name = body["spec"]["agentClassName"]
+        return next_in_line(self._cache, metadata["namespace"], class_name)
 
     def _concerned(self, kind: Resource, body: Manifest) -> list[Key]:
         metadata = body["metadata"]
