@@ -1,13 +1,15 @@
 """What is left of a package's budget, and what of that one more episode may use. Pure."""
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 
 from afresh.api.package_status import Usage
 from afresh.api.work_package import Budget as Limits
 from afresh.contract.order import Budget
 from afresh.core.observed import Episode
 from afresh.core.usage import tokens_of
+
+MILLIONTH = Decimal("0.000001")
 
 
 def is_spent(limits: Limits | None, usage: Usage) -> bool:
@@ -36,7 +38,9 @@ def shares(
         tokens = (limits.max_tokens - tokens_of(usage) - aside) // starts
     if limits.max_cost_usd is not None:
         kept = sum((Decimal(budget.max_cost_usd or 0) for budget in given), Decimal(0))
-        cost = (limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept) / starts
+        left = limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept
+        # Never up: the shares together are at most what is left.
+        cost = (left / starts).quantize(MILLIONTH, rounding=ROUND_DOWN)
     if (tokens is not None and tokens <= 0) or (cost is not None and cost <= 0):
         raise ValueError("nothing is left of the budget")
-    return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:.6f}")
+    return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:f}")

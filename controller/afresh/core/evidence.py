@@ -5,6 +5,7 @@ from an outcome is `core.outcome`.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -32,12 +33,16 @@ class Live:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The episode is over for its subtask. `result` is the runner's word where there is one."""
+    """The episode is over for its subtask. `result` is the runner's word where there is one.
+
+    Not `begun`: it ended before it came to this subtask.
+    """
 
     outcome: Outcome
     message: str
     result: Result | None = None
     report: Report | None = None
+    begun: bool = True
 
 
 Verdict = Live | Ended
@@ -56,22 +61,27 @@ NO_SUCH_IMAGE = re.compile(
 UNREACHED = "The episode ended before it came to this subtask."
 
 
-def verdict_of(episode: Episode, subtask: str, *, now: datetime) -> Verdict:
+def verdict_of(
+    episode: Episode, subtask: str, *, now: datetime, recorded: Collection[str] = ()
+) -> Verdict:
     """Judge one episode for one of its subtasks. The first evidence that says something holds.
 
     What is on the branch is done, whatever became of the episode. Of the others only the first was
-    begun; that one explains how the episode ended.
+    begun; that one explains how the episode ended. `recorded` are the subtasks of which the end is
+    known from before: a Report can be lost.
     """
     done = _committed(episode)
     if subtask in done:
         return done[subtask]
-    first = next((name for name in episode.subtasks if name not in done), subtask)
+    first = next(
+        (name for name in episode.subtasks if name not in done and name not in recorded), subtask
+    )
     verdict = _judge(episode, first, now)
     if subtask == first:
         return verdict
     if isinstance(verdict, Live):
         return replace(verdict, later=True)
-    return Ended(outcome=Outcome.CANCELLED, message=UNREACHED, report=episode.report)
+    return Ended(outcome=Outcome.CANCELLED, message=UNREACHED, report=episode.report, begun=False)
 
 
 def sync_verdict(episode: Episode, *, now: datetime) -> Verdict:

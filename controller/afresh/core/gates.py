@@ -46,21 +46,22 @@ def gate_after(seen: Observed, standing: Standing) -> Gate | None:
 def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, secret: str) -> Gate:
     now = seen.now
     reset = ended.report.not_before if ended.report else None
-    resets = datetime.fromtimestamp(reset, tz=now.tzinfo) if reset else now
+    resets = datetime.fromtimestamp(reset, tz=now.tzinfo) if reset else None
     if gate and not _probes(episode, gate):
-        return gate.model_copy(update={"until": max(gate.until, _whole(resets))})
+        until = max(gate.until, _whole(resets)) if resets else gate.until
+        return gate.model_copy(update={"until": until})
     step = gate.step + 1 if gate else 1
     return Gate(
         namespace=seen.package.metadata.namespace,
         secret_name=secret,
-        until=_whole(max(now + backoff_after(step), resets)),
+        until=_whole(max(now + backoff_after(step), resets or now)),
         step=step,
         reason=RATE_LIMITED,
     )
 
 
 def _probes(episode: Episode, gate: Gate) -> bool:
-    return episode.probe == probe_of(gate.secret_name, gate.step)
+    return episode.probe == probe_of(gate.secret_name, gate.until)
 
 
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from datetime import UTC, datetime
 
 MAX_NAME = 63
 FIRST_UID = 200_000
@@ -41,9 +42,12 @@ def user_id(uid: str, subtask_id: str) -> int:
     return FIRST_UID + int(hashlib.sha256(f"{uid}/{subtask_id}".encode()).hexdigest(), 16) % span
 
 
-def probe_of(secret: str, step: int) -> str:
-    """Return what an episode is marked with that probes a closed gate."""
-    return f"{secret}/{step}"
+def probe_of(secret: str, until: datetime) -> str:
+    """Return what an episode is marked with that probes a gate which was closed until then.
+
+    No two gates of one credential have the same: a later one closes until a later time.
+    """
+    return f"{secret}/{until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def slug_of(text: str) -> str:

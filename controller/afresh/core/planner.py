@@ -20,12 +20,11 @@ from afresh.core.actions import (
     StartSync,
     UpdateSubtask,
 )
-from afresh.core.evidence import UNREACHED
 from afresh.core.gates import credential_of, gate_after
 from afresh.core.names import subtask_name
-from afresh.core.observed import ContainerState, Episode, Member, Observed
+from afresh.core.observed import ContainerState, Episode, Observed
 from afresh.core.plan_sync import with_sync
-from afresh.core.records import IN_EPISODE, is_cancelled
+from afresh.core.records import is_cancelled, knows_end
 from afresh.core.rules import RULES
 from afresh.core.settle import Standing, stand
 
@@ -105,18 +104,21 @@ def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
         # A result is written to the status before its evidence may go.
         if episode.name in just_settled or episode.deleting:
             continue
-        known = [records.get(member.subtask) for member in episode.members]
-        unwanted = any(record is None or _stopped(episode, record, seen) for record in known)
+        known = [(member, records.get(member.subtask)) for member in episode.members]
+        waiting = [(m, r) for m, r in known if r and not knows_end(r, m)]
+        stopped = [r for _, r in waiting if _stopped(episode, r, seen)]
+        removed = any(record is None for _, record in known)
+        # Whoever is stopped along with others has it written down as well.
+        unwanted = (removed or stopped) and len(stopped) == len(waiting)
         hangs = _hangs(episode) or _left_behind(episode, now=seen.now)
-        over = hangs and all(
-            _recorded(member, record)
-            for member, record in zip(episode.members, known, strict=True)
-            if record
-        )
-        if not episode.members:
-            over = hangs and _recorded_sync(episode, standing)
-        if (unwanted and not episode.finished) or over:
+        over = not waiting if episode.members else _sync_recorded(episode, seen)
+        if (unwanted and not episode.finished) or (over and hangs):
             yield DeleteJob(name=episode.name, uid=episode.uid)
+
+
+def _sync_recorded(episode: Episode, seen: Observed) -> bool:
+    record = seen.package.status.plan_sync
+    return record is not None and episode.attempt <= record.attempts
 
 
 def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
@@ -125,16 +127,6 @@ def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
     if member is None or member.attempt != record.attempts or not is_cancelled(record):
         return False
     return any(old.id == record.id and is_cancelled(old) for old in seen.package.status.subtasks)
-
-
-def _recorded(member: Member, record: SubtaskRecord) -> bool:
-    last = member.attempt == record.attempts and record.phase not in IN_EPISODE
-    return last or member.attempt < record.attempts
-
-
-def _recorded_sync(episode: Episode, standing: Standing) -> bool:
-    record = standing.syncs.record
-    return record is not None and episode.attempt <= record.attempts
 
 
 def _hangs(episode: Episode) -> bool:
@@ -175,7 +167,7 @@ def _notes(
 ) -> Iterator[Note]:
     for settlement in standing.settlements:
         ended, subtask = settlement.ended, settlement.member.subtask
-        if ended.message == UNREACHED:
+        if settlement.episode.uid and not ended.begun:
             continue
         good = ended.outcome is Outcome.SUCCESS
         message = ended.message or ("The acceptance command passed." if good else "")

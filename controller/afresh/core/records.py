@@ -13,7 +13,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
-from afresh.core.observed import Episode
+from afresh.core.observed import Episode, Member
 from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
 from afresh.core.reasons import Reason
 from afresh.core.usage import plus_cost, share_of
@@ -84,6 +84,12 @@ def cancelling(record: SubtaskRecord, why: str) -> SubtaskRecord:
 def is_cancelled(record: SubtaskRecord) -> bool:
     """Whether the operator itself stops the subtask's episode."""
     return record.phase in IN_EPISODE and record.reason == Outcome.CANCELLED
+
+
+def knows_end(record: SubtaskRecord, member: Member) -> bool:
+    """Whether the record has taken in how that episode ended for the subtask."""
+    last = member.attempt == record.attempts and record.phase not in IN_EPISODE
+    return last or member.attempt < record.attempts
 
 
 def after(

@@ -60,15 +60,16 @@ def stalled(seen: Observed, standing: Standing) -> Answer | None:
     wrong = [record for record in standing.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
         return go_on(standing)
-    due = [record.not_before for record in wrong if record.not_before]
-    if not due or min(due) <= seen.now:
+    # The last of them holds: each of several that went wrong together would probe by itself.
+    due = max((record.not_before for record in wrong if record.not_before), default=seen.now)
+    if due <= seen.now:
         return None
     first = wrong[0]
     return Answer(
         phase=PackagePhase.STALLED,
         reason=first.reason,
         message=first.message,
-        recheck_after=until(min(due), seen.now),
+        recheck_after=until(due, seen.now),
     )
 
 

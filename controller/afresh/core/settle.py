@@ -102,7 +102,7 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
             if member.revision > record.observed_revision:
                 record = records.begin_again(record, member.revision)
             record = records.started(record, member.attempt)
-        verdict = _verdict(episode, record.id, now=seen.now)
+        verdict = _verdict(seen, episode, record)
         if isinstance(verdict, Live):
             live.append((episode, verdict))
             record = records.in_phase(record, _live_phase(verdict))
@@ -145,7 +145,8 @@ def _over(
     going_on = {episode.name for episode, _ in live}
     over: dict[tuple[str, str], Ended] = {}
     for item in settlements:
-        if item.episode.name in going_on:
+        never_ran = not item.episode.uid and not item.ended.begun
+        if item.episode.name in going_on or never_ran:
             continue
         key = (item.episode.name, "" if item.episode.name else item.member.subtask)
         known = over.get(key)
@@ -173,10 +174,20 @@ def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[tuple[Episode, Me
     return sorted(mine, key=lambda pair: pair[1].attempt)
 
 
-def _verdict(episode: Episode, subtask: str, *, now: datetime) -> Live | Ended:
+def _verdict(seen: Observed, episode: Episode, record: SubtaskRecord) -> Live | Ended:
     if episode.uid:
-        return verdict_of(episode, subtask, now=now)
-    return Ended(outcome=Outcome.INFRASTRUCTURE, message="The Job was deleted before it ended.")
+        known = {item.id: item for item in seen.package.status.subtasks}
+        recorded = {
+            member.subtask
+            for member in episode.members
+            if member.subtask in known and records.knows_end(known[member.subtask], member)
+        }
+        return verdict_of(episode, record.id, now=seen.now, recorded=recorded)
+    return Ended(
+        outcome=Outcome.INFRASTRUCTURE,
+        message="The Job was deleted before it ended.",
+        begun=record.phase is SubtaskPhase.RUNNING,
+    )
 
 
 def _gone(record: SubtaskRecord) -> tuple[Episode, Member]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract import codec
-from afresh.contract.order import ORDER_MAX_BYTES
+from afresh.contract.order import ORDER_MAX_BYTES, Budget
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, StartEpisode
 from afresh.core.answers import (
@@ -72,15 +72,9 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
     found = _next_batches(seen, standing)
     if not found:
         return None
-    try:
-        share = budget.shares(
-            seen.package.spec.budget,
-            standing.usage,
-            [episode for episode, _ in standing.live],
-            len(found),
-        )
-    except ValueError:  # live episodes hold the rest
-        return go_on(standing) if standing.live else None
+    found, share = _affordable(seen, standing, found)
+    if not found:  # live episodes hold what is left of the budget
+        return go_on(standing)
     gate = gate_after(seen, standing)
     starts = [start_of(seen, standing, batch, budget=share, gate=gate) for batch in found]
     large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
@@ -91,6 +85,20 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
             "guidance or the goal.",
         )
     return _running(standing, starts)
+
+
+def _affordable(
+    seen: Observed, standing: Standing, found: list[Batch]
+) -> tuple[list[Batch], Budget | None]:
+    """As many of the batches as the budget has something left for, and the share of each."""
+    live = [episode for episode, _ in standing.live]
+    for count in range(len(found), 0, -1):
+        try:
+            share = budget.shares(seen.package.spec.budget, standing.usage, live, count)
+        except ValueError:
+            continue
+        return found[:count], share
+    return [], None
 
 
 def _running(standing: Standing, starts: Sequence[StartEpisode]) -> Answer:

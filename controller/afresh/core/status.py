@@ -17,9 +17,9 @@ from afresh.api.subtask import (
     VerifyResult,
 )
 from afresh.contract.report import PHASES, Usage
-from afresh.core.actions import Decision, Settlement
+from afresh.core.actions import Decision, Settlement, StartEpisode
 from afresh.core.graph import satisfied
-from afresh.core.names import job_name, subtask_name
+from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.plan_sync import last_pushed
 from afresh.core.reasons import Reason
@@ -145,10 +145,9 @@ def _subtask_status(
             number = settlement.member.attempt
             attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
     if record.phase in IN_EPISODE and record.attempts not in attempts:
-        metadata = seen.package.metadata
         attempts[record.attempts] = Attempt(
             number=record.attempts,
-            job_name=job_name(metadata.name, record.id, record.attempts, metadata.uid),
+            job_name=_job_of(seen, decision, record),
             context_mode=seen.package.spec.context.mode,
             start_time=_seconds(seen.now),
         )
@@ -174,6 +173,20 @@ def _subtask_status(
         attempts=tuple(attempts[number] for number in sorted(attempts))[-ATTEMPTS_KEPT:],
         transitions=transitions,
     )
+
+
+def _job_of(seen: Observed, decision: Decision, record: SubtaskRecord) -> str:
+    """The name of the Job that the subtask is in: it is named after the first of its batch."""
+    starts = (item for item in decision.actions if isinstance(item, StartEpisode))
+    batches = [(item.order.episode, item.members) for item in starts]
+    batches += [(episode.name, episode.members) for episode in seen.episodes]
+    mine = (record.id, record.attempts)
+    found = (
+        name
+        for name, members in batches
+        if any((member.subtask, member.attempt) == mine for member in members)
+    )
+    return next(found, "")
 
 
 def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None) -> Attempt:

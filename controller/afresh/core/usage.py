@@ -48,7 +48,7 @@ def share_of(ended: Ended) -> Spent | None:
     """
     if ended.result and ended.result.usage:
         return ended.result.usage
-    if ended.report is None:
+    if ended.report is None or not ended.begun:
         return None
     others = [result for result in ended.report.results if result is not ended.result]
     shares = [result.usage for result in others if result.usage]

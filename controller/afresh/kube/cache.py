@@ -76,6 +76,10 @@ class Cache:
         known = self._hints.get(job)
         return known[1] if known and pod in (None, known[0]) else None
 
+    def runs(self, job: Manifest) -> bool:
+        """Whether the Job has not ended and is not being deleted, as far as the API shows."""
+        return name_of(job) in self._unfinished
+
     def live_jobs(self) -> Iterator[Manifest]:
         """Return the Jobs that have not ended as far as the API shows, and those on their way."""
         known = {name[1] for name in self._unfinished}
@@ -110,9 +114,7 @@ class Cache:
         return gone
 
     def _note_end(self, name: Name, job: Manifest) -> None:
-        conditions = job.get("status", {}).get("conditions", [])
-        ended = any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
-        if ended or "deletionTimestamp" in job["metadata"]:
+        if has_ended(job) or "deletionTimestamp" in job["metadata"]:
             self._unfinished.discard(name)
         else:
             self._unfinished.add(name)
@@ -122,6 +124,12 @@ class Cache:
         package = package_of(known)
         if package:
             self._children[kind, package].discard(name_of(known))
+
+
+def has_ended(job: Manifest) -> bool:
+    """Whether the Job has a condition that says so."""
+    conditions = job.get("status", {}).get("conditions", [])
+    return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
 
 
 def name_of(body: Manifest) -> Name:

@@ -15,7 +15,7 @@ from typing import Any
 import kopf
 
 from afresh import clock
-from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
 from afresh.kube.cache import WATCHED, Cache, package_of
 from afresh.kube.client import (
@@ -26,6 +26,7 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
+from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key, KeyQueue
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -105,12 +106,25 @@ class Waker:
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
         """Take in one change and wake the packages that it concerns."""
+        ran = kind is JOBS and self._cache.runs(body)
         if change == "DELETED":
             self._cache.drop(kind, body)
         else:
             self._cache.put(kind, body)
-        for key in self._concerned(kind, body):
+        concerned = self._concerned(kind, body)
+        if (ran and not self._cache.runs(body)) or (kind is WORK_PACKAGES and change == "DELETED"):
+            concerned += self._line(kind, body)
+        for key in concerned:
             self._queue.add(key)
+
+    def _line(self, kind: Resource, body: Manifest) -> list[Key]:
+        """Packages that wait for the turn that a Job or a package has given up."""
+        metadata = body["metadata"]
+        if kind is JOBS:
+            class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
+        else:
+            class_name = body["spec"]["agentClassName"]
+        return next_in_line(self._cache, metadata["namespace"], class_name)
 
     def _concerned(self, kind: Resource, body: Manifest) -> list[Key]:
         metadata = body["metadata"]

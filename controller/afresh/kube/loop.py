@@ -20,11 +20,12 @@ from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
 from afresh.kube.errors import KubeError, RefusedError, UnreadableError
 from afresh.kube.events import write_event
 from afresh.kube.observe import Observer
-from afresh.kube.others import next_of_class
+from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key
 from afresh.logs import get_logger
 
 log = get_logger()
+WAITING_IN_LINE = frozenset({Reason.CLASS_BUSY, Reason.GATE_CLOSED})
 
 
 @dataclass
@@ -64,18 +65,20 @@ class Loop:
             seen, decision = _without_starts(seen, failure)
         await self._write(seen, decision)
         self._tell(seen, decision)
-        self._wake_next(seen, decision)
+        self._wake_others(seen, decision)
         _log(key, decision, failure)
         return decision.recheck_after
 
-    def _wake_next(self, seen: Observed, decision: Decision) -> None:
-        """Let the package that has waited longest look whether there is room for it now."""
+    def _wake_others(self, seen: Observed, decision: Decision) -> None:
+        """Let those that wait for their turn look, if this step has moved the line."""
         started = any(isinstance(item, StartEpisode) for item in decision.actions)
-        if seen.others.class_free is None or not (decision.settlements or started):
+        before = seen.package.status.reason
+        left = before in WAITING_IN_LINE and before != decision.reason
+        if not (decision.settlements or started or left):
             return
-        waiting = next_of_class(self.cache, seen.package.spec.agent_class_name)
-        if waiting:
-            self.wake(waiting)
+        namespace, class_name = _key(seen).namespace, seen.package.spec.agent_class_name
+        for key in next_in_line(self.cache, namespace, class_name):
+            self.wake(key)
 
     @contextlib.contextmanager
     def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:

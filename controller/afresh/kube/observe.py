@@ -17,7 +17,7 @@ from afresh.contract.report import Report
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.records import IN_EPISODE
-from afresh.kube.cache import ENDS, Cache
+from afresh.kube.cache import Cache, has_ended
 from afresh.kube.client import (
     AGENT_CLASSES,
     EVENTS,
@@ -134,9 +134,7 @@ class Observer:
 
     def _hint(self, job: Manifest, pod: Manifest | None) -> Report | None:
         """What the pod's runner has reported; a Job that goes on may have a new pod."""
-        conditions = job.get("status", {}).get("conditions", [])
-        ended = any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
-        if pod is None and not ended:
+        if pod is None and not has_ended(job):
             return None
         return self.cache.hint(job["metadata"]["uid"], pod["metadata"]["uid"] if pod else None)
 

@@ -30,9 +30,16 @@ def others(cache: Cache, package: WorkPackage, agent_class: AgentClass, now: dat
     )
 
 
-def next_of_class(cache: Cache, class_name: str) -> Key | None:
-    """Return the package that has waited longest for an episode of the class."""
-    return min(_waiting_for(cache, class_name), key=lambda key: _turn(cache, key), default=None)
+def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
+    """Return whom to wake when the line for an episode of the class may have moved.
+
+    The package that has waited longest for its turn, and the first in name order that waits at the
+    gate of the class's Secret in the namespace.
+    """
+    turn = min(_waiting_for(cache, class_name), key=lambda key: _turn(cache, key), default=None)
+    secret = _secret_of(cache, class_name)
+    gate = min(_waiting_at(cache, namespace, secret), default=None) if secret else None
+    return [key for key in (turn, gate) if key]
 
 
 def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, Gate | None]:
@@ -52,22 +59,26 @@ def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, G
 
 def _gate_taken(cache: Cache, key: Key, gate: Gate) -> bool:
     """Whether another episode probes the gate, or another waiting package comes first."""
-    probe = probe_of(gate.secret_name, gate.step)
+    probe = probe_of(gate.secret_name, gate.until)
     for job in cache.live_jobs():
         notes = job["metadata"].get("annotations", {})
         if job["metadata"]["namespace"] == gate.namespace and notes.get(ANNOTATION_GATE) == probe:
             return True
-    return any(
-        other.name < key.name
+    return any(other < key for other in _waiting_at(cache, key.namespace, gate.secret_name))
+
+
+def _waiting_at(cache: Cache, namespace: str, secret: str) -> list[Key]:
+    return [
+        _key(raw)
         for raw in cache.all(WORK_PACKAGES)
-        if (other := _key(raw)).namespace == key.namespace
+        if raw["metadata"]["namespace"] == namespace
         and raw.get("status", {}).get("reason") == Reason.GATE_CLOSED
-        and _secret(cache, raw) == gate.secret_name
-    )
+        and _secret_of(cache, raw["spec"]["agentClassName"]) == secret
+    ]
 
 
-def _secret(cache: Cache, raw: Manifest) -> str | None:
-    agent_class = cache.get(AGENT_CLASSES, "", raw["spec"]["agentClassName"])
+def _secret_of(cache: Cache, class_name: str) -> str | None:
+    agent_class = cache.get(AGENT_CLASSES, "", class_name)
     credentials = agent_class["spec"].get("credentials", {}) if agent_class else {}
     name: str | None = credentials.get("secretName")
     return name
