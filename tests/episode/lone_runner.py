@@ -47,7 +47,7 @@ class LoneRunner:
             git=Git(git_dir=paths.git_dir),
             log=Log(Redactor(credentials.known_secrets(paths))),
             meter=Meter(order.agent.max_turns, order.agent.pricing),
-            reporter=Reporter(order.episode, (), paths.termination_log, lambda _: None),
+            reporter=Reporter(order.episode, paths.termination_log, None),
             agent_control=Control(paths.agent_control, ()),
             verify_control=Control(paths.verify_control, ()),
         )
