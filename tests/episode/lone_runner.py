@@ -12,6 +12,7 @@ from afresh.episode.control import Control
 from afresh.episode.git import Git
 from afresh.episode.log import Log
 from afresh.episode.meter import Meter
+from afresh.episode.opening import Opening, open_repository
 from afresh.episode.paths import Paths
 from afresh.episode.plan_commit import PlanChange
 from afresh.episode.prepare import Start
@@ -62,6 +63,10 @@ class LoneRunner:
     def order(self) -> Order:
         """What it was told."""
         return self.work.order
+
+    def opening(self) -> Opening:
+        """Begin as every runner does."""
+        return open_repository(self.order, self.work.paths)
 
     def fetch(self) -> Start:
         """Fetch what the work starts from."""

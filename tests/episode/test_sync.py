@@ -41,7 +41,7 @@ def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
 
 def report_of(runner: LoneRunner) -> Report:
     """The Report after a sync that went well."""
-    assert run_sync(runner.work) is None
+    assert run_sync(runner.work, runner.opening()) is None
     report = runner.end()
     assert report.final
     assert report.results == ()
@@ -58,7 +58,7 @@ def start_alone(pod: Pod, url: str) -> subprocess.Popen[bytes]:
 
 def failure_of(runner: LoneRunner) -> Result:
     """The result of a sync that failed, and the Report says nothing of a branch."""
-    result = run_sync(runner.work)
+    result = run_sync(runner.work, runner.opening())
     assert result
     assert result.id == ""
     assert result.commit is None
@@ -204,3 +204,29 @@ def test_repository_behind_ssh_is_synced(tmp_path: Path, remote: Remote, sshd: S
 
     assert plan_of(remote) == WANT
     assert (report.head, report.plan_digest) == (remote.head(BRANCH), digest_of(remote))
+
+
+def test_runner_that_is_alone_in_its_pod_syncs_and_waits_for_no_container(pod: Pod, remote: Remote):
+    remote.commit(BRANCH, {".afresh/PLAN.md": "# Old\n"}, base="main")
+
+    report = pod.run_alone(replace(order_for(remote), tasks=()))
+
+    assert pod.exit_code == 0, pod.log
+    assert (report.final, report.results) == (True, ())
+    assert report.head == remote.head(BRANCH)
+    assert not (pod.root / "afresh/control").exists()
+
+
+def test_runner_that_is_alone_in_its_pod_and_cannot_sync_says_why_in_its_only_result(pod: Pod):
+    report = pod.run_alone(replace(make_order("http://127.0.0.1:9/x.git", ""), tasks=()))
+
+    assert pod.exit_code == 1
+    assert [(item.id, item.outcome) for item in report.results] == [("", Outcome.INFRASTRUCTURE)]
+
+
+def test_order_that_cannot_be_read_is_refused_in_a_pod_without_control_volumes(pod: Pod):
+    pod.put("/afresh/control", "no directory can be made here")
+
+    report = pod.run_alone("{}")
+
+    assert (pod.exit_code, report.final) == (1, True)

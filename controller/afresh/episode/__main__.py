@@ -7,20 +7,34 @@ import os
 import sys
 from pathlib import Path
 
+from afresh.contract.codec import ContractError
+from afresh.episode.opening import open_repository, read_order
 from afresh.episode.paths import Paths
-from afresh.episode.run import run_episode
 
 
 def main(arguments: list[str]) -> int:
     """Run the episode; return the exit code of the container."""
     match arguments:
         case []:
-            return run_episode(Paths())
+            return _run(Paths())
         case ["--root", root]:
-            return run_episode(Paths.under(Path(root).resolve()))
+            return _run(Paths.under(Path(root).resolve()))
         case _:
             sys.stderr.write("usage: python3 -m afresh.episode [--root DIRECTORY]\n")
             return 2
+
+
+def _run(paths: Paths) -> int:
+    try:
+        order = read_order(paths)
+    except (OSError, ContractError) as error:
+        from afresh.episode.run import refuse_order  # noqa: PLC0415  # as below
+
+        return refuse_order(paths, str(error))
+    opening = open_repository(order, paths)
+    from afresh.episode.run import run_episode  # noqa: PLC0415  # while git fetches
+
+    return run_episode(order, paths, opening)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
+from afresh.episode.opening import Opening
 from afresh.episode.subtask import do_subtask
 from afresh.episode.workplace import Workplace
 
 
-def do_all(work: Workplace) -> bool:
+def do_all(work: Workplace, opening: Opening) -> bool:
     """Do the subtasks of the Order. Returns whether all of them are done."""
-    desk = Desk(plan=work.order.plan)
+    desk = Desk(opening=opening, plan=work.order.plan)
     *others, last = work.order.tasks
     for task in others:
         if not _do(work, desk, task):

@@ -19,12 +19,12 @@ from afresh.episode.agent import AgentEnd
 from afresh.episode.briefing import brief_for, plan_on_branch, standing_in
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
+from afresh.episode.found import found_done
 from afresh.episode.history import find_done
 from afresh.episode.model_faults import BUDGET, model_verdicts, price_verdicts
 from afresh.episode.outbox import collect
 from afresh.episode.prepare import Start
 from afresh.episode.snapshot import Snapshot
-from afresh.episode.subtask import found_done
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.verify import verify
 from afresh.episode.workplace import Workplace
@@ -152,7 +152,7 @@ def _conclude(
         start = desk.start = prepare.fetch_moved(work.git, work.order)
         done = find_done(start.commits, work.order, task)
         if done:
-            return found_done(work, desk, task, done)
+            return found_done(work, desk, start, task, done)
         shot = desk.shot = rebase.rebase(work.git, work.order, candidate.shot, start)
         candidate = Candidate(
             shot=shot,

@@ -4,32 +4,32 @@ Owns no behaviour beyond its own fields. One Desk serves all subtasks of an epis
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from afresh.contract.order import PlanLine
-
-if TYPE_CHECKING:  # both are imported late, see `subtask`
-    from afresh.episode.outbox import Outbox
-    from afresh.episode.prepare import Start
-    from afresh.episode.snapshot import Snapshot
+from afresh.episode.opening import Opening
+from afresh.episode.outbox import Outbox
+from afresh.episode.prepare import Start
+from afresh.episode.snapshot import Snapshot
 
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
     """What changes while the episode goes on.
 
-    `plan` is the plan as it stands. `start` is what the work starts from, `pushed` a commit of this
-    episode that is on the branch since then. `session` is the agent's, for adapters that resume.
-    `outbox` and `shot` are what the agent of the present subtask has left.
+    `opening` is the fetch that the first subtask waits for. `plan` is the plan as it stands.
+    `start` is what the work starts from, `pushed` a commit of this episode that is on the branch
+    since then. `session` is the agent's, for adapters that resume. `outbox` and `shot` are what the
+    agent of the present subtask has left.
     """
 
+    opening: Opening
     plan: tuple[PlanLine, ...]
-    start: "Start | None" = None
+    start: Start | None = None
     pushed: str | None = None
     session: str | None = None
     is_laid_out: bool = False
-    outbox: "Outbox | None" = None
-    shot: "Snapshot | None" = None
+    outbox: Outbox | None = None
+    shot: Snapshot | None = None
 
     def clear(self) -> None:
         """Forget what the agent of the subtask before has left."""

@@ -5,6 +5,7 @@ worktree configuration, no prompts, and no credential on a command line or in th
 nothing of branches and subtasks; what a failure means is `git_faults`.
 """
 
+import contextlib
 import math
 import os
 import signal
@@ -92,6 +93,39 @@ LOCAL_ENVIRONMENT = {
 }
 
 
+class Running:
+    """A git command on its way."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+        self._name = name
+        self._process = process
+
+    def feed(self, stdin: bytes) -> None:
+        """Give it its whole input, of at most 4 KiB, now."""
+        pipe, self._process.stdin = self._process.stdin, None
+        if pipe:
+            with contextlib.suppress(BrokenPipeError), pipe:
+                pipe.write(stdin)
+
+    def output(self, stdin: bytes | None = None, timeout: float = LOCAL_SECONDS) -> bytes:
+        """Wait for its end, at most `timeout` seconds from now, and return what it wrote.
+
+        Raises GitError.
+        """
+        timeout = max(0.0, timeout)
+        try:
+            out, err = self._process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.communicate()
+            raise GitError(self._name, f"no answer within {timeout:.0f} seconds") from None
+        if self._process.returncode:
+            # A push says on its output what is refused.
+            said = "\n".join(text.decode(errors="replace").strip() for text in (err, out))
+            raise GitError(self._name, said, fault=classify(said))
+        return out
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Git:
     """One trusted repository. No command goes on beyond `deadline`, a time.monotonic()."""
@@ -124,27 +158,14 @@ class Git:
 
         `index` is an index file besides the repository's own, `tree` the work tree to look at.
         """
-        environment = self._environment(index, tree) | dict(extra or {})
-        timeout = max(0.0, min(timeout, self.deadline - time.monotonic()))
-        process = subprocess.Popen(  # noqa: S603  # arguments are a list, never a shell's
-            ["git", *arguments],  # noqa: S607  # the image's git, found by the image's PATH
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=tree or self.git_dir,
-            start_new_session=True,  # a timeout must reach git's own children
-        )
-        try:
-            out, err = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            raise GitError(arguments[0], f"no answer within {timeout:.0f} seconds") from None
-        if process.returncode:
-            text = (err + out).decode(errors="replace")  # a push says on its output what is refused
-            raise GitError(arguments[0], text, fault=classify(text))
-        return out
+        running = self._start(arguments, index=index, tree=tree, extra=extra)
+        return running.output(stdin, min(timeout, self.deadline - time.monotonic()))
+
+    def start(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> "Running":
+        """Start git with a short input, and let it run. Raises nothing that git has to say."""
+        running = self._start(arguments, index=index)
+        running.feed(stdin)
+        return running
 
     def text(self, *arguments: str, index: Path | None = None, stdin: bytes = b"") -> str:
         """Run git and return its output as one stripped text. Raises GitError."""
@@ -165,10 +186,30 @@ class Git:
 
     def read(self, revision: str, path: str) -> bytes:
         """Return a file of a commit; empty if it is not there."""
-        listed = self.run("ls-tree", "-z", revision, "--", path)
-        if not listed.startswith(b"100"):
+        found = self.run("cat-file", "--batch", stdin=f"{revision}:{path}\n".encode())
+        head, _, content = found.partition(b"\n")
+        if head.split()[1:2] != [b"blob"]:
             return b""
-        return self.run("cat-file", "blob", listed.split(b"\t")[0].split()[2].decode())
+        return content[: int(head.split()[2])]
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        *,
+        index: Path | None = None,
+        tree: Path | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> "Running":
+        process = subprocess.Popen(  # noqa: S603  # arguments are a list, never a shell's
+            ["git", *arguments],  # noqa: S607  # the image's git, found by the image's PATH
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment(index, tree) | dict(extra or {}),
+            cwd=tree or self.git_dir,
+            start_new_session=True,  # a timeout must reach git's own children
+        )
+        return Running(arguments[0], process)
 
     def _environment(self, index: Path | None, tree: Path | None) -> dict[str, str]:
         environment = {

@@ -10,7 +10,7 @@ from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
 from afresh.episode.ending import Ended
-from afresh.episode.git import REMOTE_SECONDS, Git
+from afresh.episode.git import REMOTE_SECONDS, Git, Running
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.history import Commit, read_commits
 from afresh.episode.reach import can_connect
@@ -40,13 +40,18 @@ def check_remote(order: Order) -> None:
         raise credentials.unreachable(order.repository.url)
 
 
-def fetch_start(git: Git, order: Order) -> Start:
+def begin_fetch(git: Git, order: Order) -> Running:
+    """Have git begin with what `fetch_start` needs first."""
+    return git.start(*_words_to_fetch(order, *_own_of_branch(order)))
+
+
+def fetch_start(git: Git, order: Order, begun: Running | None = None) -> Start:
     """Fetch the branch with its own commits, or the base if there is no branch yet.
 
-    Raises Ended when the remote cannot be used.
+    `begun` is what `begin_fetch` has returned. Raises Ended when the remote cannot be used.
     """
     try:
-        return _from_branch(git, order)
+        return _from_branch(git, order, begun)
     except GitError as error:
         if error.fault is not Fault.REF_MISSING:
             raise credentials.remote_problem(order, error) from error
@@ -78,15 +83,17 @@ def start_at(git: Git, commit: str, before: Start) -> Start:
     return Start(head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits))
 
 
-def _from_branch(git: Git, order: Order) -> Start:
-    branch = f"refs/heads/{order.repository.branch}"
+def _from_branch(git: Git, order: Order, begun: Running | None) -> Start:
     try:
-        _fetch(git, order, f"--shallow-exclude={order.repository.base_ref}", {HEAD_REF: branch})
+        if begun:
+            begun.output(timeout=REMOTE_SECONDS)
+        else:
+            _fetch(git, order, *_own_of_branch(order))
         own = read_commits(git, HEAD_REF)
     except GitError as error:
         if error.fault is not Fault.NO_EXCLUDE:
             raise
-        own = _own_by_depth(git, order, branch)
+        own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
     newest = own[0] if own else read_commits(git, HEAD_REF, most=1)[0]
     return Start(head=newest.id, expected=newest.id, date=newest.date, commits=own)
 
@@ -116,11 +123,19 @@ def _meet(git: Git) -> bool:
     return True
 
 
+def _own_of_branch(order: Order) -> tuple[str, dict[str, str]]:
+    branch = f"refs/heads/{order.repository.branch}"
+    return f"--shallow-exclude={order.repository.base_ref}", {HEAD_REF: branch}
+
+
 def _fetch(git: Git, order: Order, option: str, refs: dict[str, str]) -> None:
-    """Fetch the remote's refs (values) into ours (keys)."""
-    git.run(
+    git.run(*_words_to_fetch(order, option, refs), timeout=REMOTE_SECONDS)
+
+
+def _words_to_fetch(order: Order, option: str, refs: dict[str, str]) -> tuple[str, ...]:
+    """Return git's arguments to fetch the remote's refs (values) into ours (keys)."""
+    return (
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
         *(option, "--", order.repository.url),
         *(f"+{theirs}:{ours}" for ours, theirs in refs.items()),
-        timeout=REMOTE_SECONDS,
     )

@@ -1,7 +1,7 @@
 """One episode from its Order to its Report.
 
-Owns the episode's life: reading the Order, the two control volumes, signals, and the rule that
-there is always a Report. What is done in between is `batch`, or `sync`.
+Owns the episode's life: the two control volumes, signals, and the rule that there is always a
+Report. What is done in between is `batch`, or `sync`.
 """
 
 import contextlib
@@ -9,8 +9,7 @@ import os
 import threading
 import time
 
-from afresh.contract import codec
-from afresh.contract.order import ORDER_VERSION, Order
+from afresh.contract.order import Order
 from afresh.contract.report import Report, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
@@ -20,6 +19,7 @@ from afresh.episode.git import Git
 from afresh.episode.hints import Hints
 from afresh.episode.log import Log
 from afresh.episode.meter import Meter
+from afresh.episode.opening import Opening
 from afresh.episode.paths import Paths
 from afresh.episode.process import on_terminate, process_start
 from afresh.episode.redact import Redactor
@@ -31,19 +31,15 @@ STOPPED = "The runner was told to stop."
 BROKEN = "The runner failed unexpectedly; see its log."
 
 
-def run_episode(paths: Paths) -> int:
+def run_episode(order: Order, paths: Paths, opening: Opening) -> int:
     """Do what the Order says, and report. Returns 0 only if every subtask is done."""
-    try:
-        order = _read_order(paths)
-    except (OSError, codec.ContractError) as error:
-        return _refuse_order(paths, str(error))
     work = _workplace(order, paths)
     work.reporter.reached("runnerStarted", process_start())
     on_terminate(lambda: _terminated(work))
     controls = _controls(work)
     for control in controls:
         control.open()
-    done = _do(work)
+    done = _do(work, opening)
     if not work.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
         threading.Event().wait()  # told to stop meanwhile: that thread ends the process
     for control in controls:
@@ -54,13 +50,6 @@ def run_episode(paths: Paths) -> int:
 def _controls(work: Workplace) -> tuple[Control, ...]:
     """A sync's pod has the runner alone."""
     return (work.agent_control, work.verify_control) if work.order.tasks else ()
-
-
-def _read_order(paths: Paths) -> Order:
-    order = codec.loads(Order, paths.order.read_text(encoding="utf-8"))
-    if order.version != ORDER_VERSION:
-        raise codec.ContractError(f"this runner knows no Order of version {order.version}")
-    return order
 
 
 def _workplace(order: Order, paths: Paths) -> Workplace:
@@ -85,7 +74,8 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
     )
 
 
-def _refuse_order(paths: Paths, problem: str) -> int:
+def refuse_order(paths: Paths, problem: str) -> int:
+    """Report an Order that cannot be read; return the exit code of the container."""
     report = Report(episode="", stage="start", final=True, log_tail=problem)
     paths.termination_log.write_text(fit(report), encoding="utf-8")
     with contextlib.suppress(OSError):  # it may have been a sync's, whose pod has no such volumes
@@ -106,19 +96,19 @@ def _terminated(work: Workplace) -> None:
     os._exit(1)
 
 
-def _do(work: Workplace) -> bool:
+def _do(work: Workplace, opening: Opening) -> bool:
     try:
-        return do_all(work) if work.order.tasks else _sync(work)
+        return do_all(work, opening) if work.order.tasks else _sync(work, opening)
     except Exception as error:  # the top: there is a Report whatever happens
         work.log.failure(error)
         return False
 
 
-def _sync(work: Workplace) -> bool:
+def _sync(work: Workplace, opening: Opening) -> bool:
     from afresh.episode.sync import SYNC_ID, run_sync  # noqa: PLC0415  # seldom needed
 
     work.reporter.begin(SYNC_ID)
-    problem = run_sync(work)
+    problem = run_sync(work, opening)
     if problem is None:
         work.reporter.ended_well()
         return True

@@ -5,8 +5,9 @@ Owns the course of a sync. There is no agent and no verify container in its pod.
 
 from afresh.contract.report import Result
 from afresh.core import plan_file
-from afresh.episode import credentials, plan_commit, prepare
+from afresh.episode import plan_commit
 from afresh.episode.ending import Ended
+from afresh.episode.opening import Opening
 from afresh.episode.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
@@ -14,14 +15,14 @@ from afresh.episode.workplace import Workplace
 SYNC_ID = ""
 
 
-def run_sync(work: Workplace) -> Result | None:
+def run_sync(work: Workplace, opening: Opening) -> Result | None:
     """Push the plan of the Order and report what stands on the branch.
 
     Without a branch nothing is done, and the Report names no head. Returns a Result only if the
     sync has failed.
     """
     try:
-        standing = _push(work)
+        standing = _push(work, opening)
     except Ended as end:
         work.log.ended(end)
         return Result(id=SYNC_ID, outcome=end.outcome, message=end.message)
@@ -30,13 +31,10 @@ def run_sync(work: Workplace) -> Result | None:
     return None
 
 
-def _push(work: Workplace) -> Standing:
+def _push(work: Workplace, opening: Opening) -> Standing:
     order = work.order
     work.reporter.stage("prepare")
-    credentials.write_git_credentials(order, work.paths)
-    prepare.check_remote(order)
-    work.git.create()
-    start = prepare.fetch_start(work.git, order)
+    start = opening.start()
     work.reporter.reached("prepared")
     work.reporter.stage("persist")
     plan = plan_file.Plan(goal=order.goal, lines=order.plan)

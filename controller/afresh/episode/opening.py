@@ -1,0 +1,51 @@
+"""The beginning of an episode: the Order is read, and git begins to fetch.
+
+Owns that this comes first. Importing the rest of the runner takes as long as the fetch and goes on
+beside it, so this file imports nothing that the fetch does not need.
+"""
+
+from dataclasses import dataclass
+
+from afresh.contract import codec
+from afresh.contract.order import ORDER_VERSION, Order
+from afresh.episode import credentials, prepare
+from afresh.episode.ending import Ended
+from afresh.episode.git import Git, Running
+from afresh.episode.paths import Paths
+from afresh.episode.prepare import Start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """A fetch that goes on, or why there is none."""
+
+    order: Order
+    git: Git
+    fetch: Running | None = None
+    problem: Ended | None = None
+
+    def start(self) -> Start:
+        """Wait for what the work starts from. Raises Ended; see `prepare.fetch_start`."""
+        if self.problem:
+            raise self.problem
+        return prepare.fetch_start(self.git, self.order, self.fetch)
+
+
+def read_order(paths: Paths) -> Order:
+    """Read the Order. Raises OSError or ContractError."""
+    order = codec.loads(Order, paths.order.read_text(encoding="utf-8"))
+    if order.version != ORDER_VERSION:
+        raise codec.ContractError(f"this runner knows no Order of version {order.version}")
+    return order
+
+
+def open_repository(order: Order, paths: Paths) -> Opening:
+    """Make the trusted repository, and begin to fetch what the Order's work starts from."""
+    git = Git(git_dir=paths.git_dir)
+    try:
+        credentials.write_git_credentials(order, paths)
+        prepare.check_remote(order)
+        git.create()
+        return Opening(order=order, git=git, fetch=prepare.begin_fetch(git, order))
+    except Ended as problem:
+        return Opening(order=order, git=git, problem=problem)
