@@ -4,7 +4,7 @@ The information boundary (S1) is here: the same parts give the same bytes, every
 present tense, and nothing tells who worked here before, how often, or how it went. Pure.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine, Task
@@ -50,7 +50,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefParts:
-    """What a brief is made from. `facts` are in the order of the plan, `pointers` exist there."""
+    """What a brief is made from. `facts` are the newest first, `pointers` exist."""
 
     goal: str
     repository: str
@@ -77,8 +77,12 @@ def write_brief(parts: BriefParts) -> str:
 
 
 def facts_block(parts: BriefParts) -> str:
-    """Return what stands now, at most 2,000 characters: what matters least is cut first."""
-    sections = [_next(parts), _gate(parts.task), *_done(parts.facts), *_done_files(parts.facts)]
+    """Return what stands now, at most 2,000 characters: what matters least is cut first.
+
+    The next task comes first, then the gate, then the files and the commit of each finished
+    subtask, the newest first (S3-4, S3-5).
+    """
+    sections = [_next(parts), _gate(parts.task), *(_done(fact) for fact in parts.facts)]
     block = "## What stands now\n"
     for section in sections:
         if len(block) + len(section) > FACTS_LENGTH:
@@ -128,20 +132,14 @@ def _gate(task: Task) -> str:
     return f"The gate of {task.id} is its acceptance command, run {where}.\n"
 
 
-def _done(facts: Iterable[Fact]) -> list[str]:
-    return [
-        f"- {_named(fact.id, fact.title)} is done."
-        f"{' ' + one_line(fact.summary)[:SUMMARY_LENGTH] if fact.summary else ''}\n"
-        for fact in facts
+def _done(fact: Fact) -> str:
+    files = ", ".join(one_line(name) for name in fact.files)
+    parts = [
+        f"- {_named(fact.id, fact.title)} is done.",
+        f"Its files: {files}." if files else "",
+        one_line(fact.summary)[:SUMMARY_LENGTH],
     ]
-
-
-def _done_files(facts: Iterable[Fact]) -> list[str]:
-    return [
-        f"- Files of {fact.id}: {', '.join(one_line(name) for name in fact.files)}\n"
-        for fact in facts
-        if fact.files
-    ]
+    return " ".join(part for part in parts if part) + "\n"
 
 
 def _named(identity: str, title: str) -> str:

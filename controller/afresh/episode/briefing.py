@@ -57,15 +57,11 @@ def _facts(order: Order, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
     newest: dict[str, Commit] = {}
     for commit in _own(order, commits):
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)
+    titles = {line.id: line.title for line in order.plan}
     return tuple(
-        Fact(
-            id=line.id,
-            title=line.title,
-            summary=newest[line.id].body,
-            files=newest[line.id].files,
-        )
-        for line in order.plan
-        if line.id in newest
+        Fact(id=name, title=titles[name], summary=commit.body, files=commit.files)
+        for name, commit in newest.items()
+        if name in titles
     )
 
 
