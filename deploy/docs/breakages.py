@@ -1,0 +1,115 @@
+"""What can be wrong with a package or around it, and its mend; one thing at a time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deploy.docs.events import Cause, Event, edited
+from deploy.docs.world import World, new_world
+
+
+@dataclass(frozen=True, slots=True)
+class Breakage:
+    """Something wrong: how it comes about, and how it goes away."""
+
+    name: str
+    cause: Cause
+    come: Callable[[World], World]
+    go: Callable[[World], World]
+
+
+def breakages() -> Iterator[Event]:
+    """Each breakage as two events: it comes where nothing is wrong, and it goes."""
+    for item in BREAKAGES:
+        yield Event(item.name, item.cause, _coming(item))
+        yield Event(f"{item.name}: mended", item.cause, _going(item))
+
+
+def _coming(item: Breakage) -> Callable[[World], World | None]:
+    def come(world: World) -> World | None:
+        return None if world.broken else replace(item.come(world), broken=item.name)
+
+    return come
+
+
+def _going(item: Breakage) -> Callable[[World], World | None]:
+    def go(world: World) -> World | None:
+        return replace(item.go(world), broken="") if world.broken == item.name else None
+
+    return go
+
+
+def _of_world(**fields: Any) -> Callable[[World], World]:
+    return lambda world: replace(world, **fields)
+
+
+def _of_spec(**fields: Any) -> Callable[[World], World]:
+    return lambda world: edited(world, **fields)
+
+
+# As JSON, where a control character takes six bytes, this is more than an Order may hold.
+_LONG = "\x01" * 32_000 + "x"
+_LONG_GUIDANCE = [f"{number}" + "\x01" * 490 for number in range(20)]
+
+
+def _with_prompts(prompt: str, guidance: list[str]) -> Callable[[World], World]:
+    def apply(world: World) -> World:
+        entries = [e.to_manifest() | {"prompt": prompt} for e in world.package.spec.subtasks]
+        return edited(world, subtasks=entries, guidance=guidance)
+
+    return apply
+
+
+def _in_a_circle(wanted: bool) -> Callable[[World], World]:
+    """Let each of the two subtasks depend on the other, or on none."""
+
+    def apply(world: World) -> World:
+        entries = [entry.to_manifest() for entry in world.package.spec.subtasks]
+        ids = [entry["id"] for entry in entries]
+        for entry, other in zip(entries, reversed(ids), strict=True):
+            entry["dependsOn"] = [other] if wanted else []
+        return edited(world, subtasks=entries)
+
+    return apply
+
+
+BREAKAGES = (
+    Breakage(
+        "class deleted",
+        Cause.PERSON,
+        _of_world(agent_class=None),
+        _of_world(agent_class=new_world().agent_class),
+    ),
+    Breakage(
+        "another package on the branch",
+        Cause.PERSON,
+        _of_world(rival="team-a/other"),
+        _of_world(rival=None),
+    ),
+    Breakage(
+        "refused by the API server",
+        Cause.LOOP,
+        _of_world(obstacle="exceeded quota"),
+        _of_world(obstacle=None),
+    ),
+    Breakage("a circle", Cause.PERSON, _in_a_circle(True), _in_a_circle(False)),
+    Breakage(
+        "another image",
+        Cause.PERSON,
+        _of_spec(image="example.com/other:1"),
+        _of_spec(image=None),
+    ),
+    Breakage("many processes", Cause.PERSON, _of_spec(pidsLimit=4096), _of_spec(pidsLimit=None)),
+    Breakage(
+        "an unsupported field",
+        Cause.PERSON,
+        _of_spec(verify={"command": ["true"], "image": "example.com/verify:1"}),
+        _of_spec(verify={"command": ["true"]}),
+    ),
+    Breakage(
+        "large prompts",
+        Cause.PERSON,
+        _with_prompts(_LONG, _LONG_GUIDANCE),
+        _with_prompts("Do it.", []),
+    ),
+)

@@ -1,0 +1,230 @@
+"""What can happen to a small world: an episode ends, time passes, a person edits, a thing breaks.
+
+Every event is a name, who brings it about, and a function that returns the new world, or None
+where it cannot happen.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from afresh.api.subtask import SubtaskEntry
+from afresh.contract.report import Report, Result
+from afresh.contract.words import Outcome
+from afresh.core.observed import ContainerState, Episode
+from deploy.docs.world import FIRST, World, running_pod
+
+Change = Callable[[World], World | None]
+
+
+class Cause(StrEnum):
+    """Who brings an event about."""
+
+    LOOP = "loop"  # an episode, the cluster, or time
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that may happen. `name` is a few words for an edge of a diagram."""
+
+    name: str
+    cause: Cause
+    change: Change
+
+
+def ends() -> Iterator[Event]:
+    """Every way in which the first running episode can end."""
+    for outcome in Outcome:
+        yield Event(outcome, Cause.LOOP, _ended(outcome))
+    yield Event("NoChanges, and none needed", Cause.LOOP, _ended(Outcome.NO_CHANGES, "c0ffee"))
+    yield Event("the Job is deleted", Cause.LOOP, _job_deleted)
+
+
+def ends_of_each_kind() -> Iterator[Event]:
+    """One end for each thing that can follow from one."""
+    for outcome in (
+        Outcome.SUCCESS,
+        Outcome.VERIFY_FAILED,
+        Outcome.BLOCKED,
+        Outcome.OUT_OF_SCOPE,
+        Outcome.TRANSIENT,
+        Outcome.CONFIG,
+        Outcome.BUDGET_EXCEEDED,
+    ):
+        yield Event(outcome, Cause.LOOP, _ended(outcome))
+
+
+def circumstances() -> Iterator[Event]:
+    """What the cluster does with an episode that has not ended, and the passing of time."""
+    yield Event("the queue holds the Job", Cause.LOOP, _of_episode(_queued))
+    yield Event("the queue admits the Job", Cause.LOOP, _of_episode(_admitted))
+    yield Event("no node for the pod", Cause.LOOP, _of_episode(_unschedulable))
+    yield Event("the pod runs", Cause.LOOP, _of_episode(_runs))
+    yield Event("the wait is over", Cause.LOOP, _wait_over)
+    yield Event("nothing", Cause.LOOP, lambda world: world)
+
+
+def edits() -> Iterator[Event]:
+    """What a person can do to the first subtask."""
+    yield Event("revision raised", Cause.PERSON, _raise_revision)
+    yield Event("skip", Cause.PERSON, _of_entry(lambda e: None if e.skip else {"skip": True}))
+    yield Event("skip taken back", Cause.PERSON, _of_entry(_unskip))
+    yield Event("guidance", Cause.PERSON, _of_entry(_guide))
+    yield Event("removed", Cause.PERSON, _remove)
+    yield Event("added again", Cause.PERSON, _add_again)
+
+
+def package_edits() -> Iterator[Event]:
+    """What a person can do to the package as a whole."""
+    yield Event("suspend", Cause.PERSON, _suspend(True))
+    yield Event("resume", Cause.PERSON, _suspend(False))
+    yield Event("maxEpisodes raised", Cause.PERSON, _more_episodes)
+    yield Event("deleted", Cause.PERSON, _delete)
+
+
+def edited(world: World, **spec: Any) -> World:
+    """Return the world with fields of the package's spec changed, by their YAML names."""
+    package = world.package
+    manifest = {**package.spec.to_manifest(), **spec}
+    return replace(
+        world,
+        package=package.model_copy(
+            update={
+                "spec": type(package.spec).model_validate(manifest),
+                "metadata": package.metadata.model_copy(
+                    update={"generation": (package.metadata.generation or 0) + 1}
+                ),
+            }
+        ),
+    )
+
+
+def _episode(world: World) -> Episode | None:
+    return next((item for item in world.episodes if not item.finished), None)
+
+
+def _of_episode(change: Callable[[Episode], Episode | None]) -> Change:
+    def apply(world: World) -> World | None:
+        episode = _episode(world)
+        changed = change(episode) if episode else None
+        if episode is None or changed is None:
+            return None
+        kept = tuple(changed if item is episode else item for item in world.episodes)
+        return replace(world, episodes=kept)
+
+    return apply
+
+
+def _ended(outcome: Outcome, commit: str | None = None) -> Change:
+    def end(episode: Episode) -> Episode | None:
+        if episode.suspended:
+            return None
+        done = commit or ("c0ffee" if outcome is Outcome.SUCCESS else None)
+        result = Result(id=episode.subtask, outcome=outcome, commit=done, message="Because.")
+        return replace(
+            episode,
+            complete=True,
+            pod=running_pod(agent=ContainerState.TERMINATED),
+            report=Report(episode=episode.name, stage="reported", final=True, results=(result,)),
+        )
+
+    return _of_episode(end)
+
+
+def _job_deleted(world: World) -> World | None:
+    episode = _episode(world)
+    if episode is None:
+        return None
+    return replace(world, episodes=tuple(i for i in world.episodes if i is not episode))
+
+
+def _queued(episode: Episode) -> Episode | None:
+    return None if episode.suspended else replace(episode, suspended=True, pod=None)
+
+
+def _admitted(episode: Episode) -> Episode | None:
+    return replace(episode, suspended=False, pod=running_pod()) if episode.suspended else None
+
+
+def _unschedulable(episode: Episode) -> Episode | None:
+    if episode.suspended:
+        return None
+    pod = replace(running_pod(), phase="Pending", unschedulable="No node fits.", containers=())
+    return replace(episode, pod=pod)
+
+
+def _runs(episode: Episode) -> Episode | None:
+    waits = episode.pod is not None and episode.pod.unschedulable
+    return replace(episode, pod=running_pod()) if waits else None
+
+
+def _wait_over(world: World) -> World | None:
+    records = world.package.status.subtasks
+    waits = [r.not_before for r in records if r.not_before and r.not_before > world.now]
+    return replace(world, now=min(waits)) if waits else None
+
+
+def _of_entry(change: Callable[[SubtaskEntry], dict[str, object] | None]) -> Change:
+    def apply(world: World) -> World | None:
+        entries = world.package.spec.subtasks
+        entry = next((item for item in entries if item.id == FIRST), None)
+        fields = change(entry) if entry else None
+        if entry is None or fields is None:
+            return None
+        kept = [e.to_manifest() | (fields if e is entry else {}) for e in entries]
+        return edited(world, subtasks=kept)
+
+    return apply
+
+
+def _unskip(entry: SubtaskEntry) -> dict[str, object] | None:
+    return {"skip": False} if entry.skip else None
+
+
+def _guide(entry: SubtaskEntry) -> dict[str, object] | None:
+    return None if entry.guidance else {"guidance": ["Use JWT."]}
+
+
+def _raise_revision(world: World) -> World | None:
+    known = {record.id: record for record in world.package.status.subtasks}
+    observed = known[FIRST].observed_revision if FIRST in known else 0
+    raised = _of_entry(lambda e: {"revision": e.revision + 1} if e.revision == observed else None)
+    return raised(world)
+
+
+def _remove(world: World) -> World | None:
+    entries = world.package.spec.subtasks
+    kept = [entry.to_manifest() for entry in entries if entry.id != FIRST]
+    return edited(world, subtasks=kept) if len(kept) < len(entries) else None
+
+
+def _add_again(world: World) -> World | None:
+    entries = world.package.spec.subtasks
+    if any(entry.id == FIRST for entry in entries):
+        return None
+    again = {"id": FIRST, "prompt": "Do it."}
+    return edited(world, subtasks=[again, *(e.to_manifest() for e in entries)])
+
+
+def _suspend(wanted: bool) -> Change:
+    def apply(world: World) -> World | None:
+        if world.package.spec.suspend is wanted:
+            return None
+        return edited(world, suspend=wanted)
+
+    return apply
+
+
+def _more_episodes(world: World) -> World | None:
+    limit, used = world.package.spec.max_episodes, world.package.status.usage.episodes
+    return edited(world, maxEpisodes=limit + 2) if used >= limit else None
+
+
+def _delete(world: World) -> World | None:
+    metadata = world.package.metadata
+    if metadata.deletion_timestamp:
+        return None
+    gone = metadata.model_copy(update={"deletion_timestamp": world.now})
+    return replace(world, package=world.package.model_copy(update={"metadata": gone}))
