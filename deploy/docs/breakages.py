@@ -14,7 +14,7 @@ class Breakage:
 
     name: str
     cause: Cause
-    come: Callable[[World], World]
+    come: Callable[[World], World | None]
     go: Callable[[World], World]
 
 
@@ -22,12 +22,13 @@ def breakages() -> Iterator[Event]:
     """Each breakage as two events: it comes where nothing is wrong, and it goes."""
     for item in BREAKAGES:
         yield Event(item.name, item.cause, _coming(item))
-        yield Event(f"{item.name}: mended", item.cause, _going(item))
+        yield Event("mended", item.cause, _going(item))
 
 
 def _coming(item: Breakage) -> Callable[[World], World | None]:
     def come(world: World) -> World | None:
-        return None if world.broken else replace(item.come(world), broken=item.name)
+        broken = None if world.broken else item.come(world)
+        return broken and replace(broken, broken=item.name)
 
     return come
 
@@ -60,17 +61,18 @@ def _with_prompts(prompt: str, guidance: list[str]) -> Callable[[World], World]:
     return apply
 
 
-def _in_a_circle(wanted: bool) -> Callable[[World], World]:
-    """Let each of the two subtasks depend on the other, or on none."""
+def _in_a_circle(world: World) -> World | None:
+    entries = [entry.to_manifest() for entry in world.package.spec.subtasks]
+    if len(entries) < 2:
+        return None
+    first, second = entries
+    ring = [first | {"dependsOn": [second["id"]]}, second | {"dependsOn": [first["id"]]}]
+    return edited(world, subtasks=ring)
 
-    def apply(world: World) -> World:
-        entries = [entry.to_manifest() for entry in world.package.spec.subtasks]
-        ids = [entry["id"] for entry in entries]
-        for entry, other in zip(entries, reversed(ids), strict=True):
-            entry["dependsOn"] = [other] if wanted else []
-        return edited(world, subtasks=entries)
 
-    return apply
+def _in_no_circle(world: World) -> World:
+    entries = [e.to_manifest() | {"dependsOn": []} for e in world.package.spec.subtasks]
+    return edited(world, subtasks=entries)
 
 
 BREAKAGES = (
@@ -89,10 +91,10 @@ BREAKAGES = (
     Breakage(
         "refused by the API server",
         Cause.LOOP,
-        _of_world(obstacle="exceeded quota"),
-        _of_world(obstacle=None),
+        _of_world(refuses=True),
+        _of_world(refuses=False),
     ),
-    Breakage("a circle", Cause.PERSON, _in_a_circle(True), _in_a_circle(False)),
+    Breakage("a circle", Cause.PERSON, _in_a_circle, _in_no_circle),
     Breakage(
         "another image",
         Cause.PERSON,

@@ -54,6 +54,7 @@ def ends_of_each_kind() -> Iterator[Event]:
         Outcome.BUDGET_EXCEEDED,
     ):
         yield Event(outcome, Cause.LOOP, _ended(outcome))
+    yield Event("the Job is deleted", Cause.LOOP, _job_deleted)
 
 
 def circumstances() -> Iterator[Event]:
@@ -66,11 +67,16 @@ def circumstances() -> Iterator[Event]:
     yield Event("nothing", Cause.LOOP, lambda world: world)
 
 
-def edits() -> Iterator[Event]:
-    """What a person can do to the first subtask."""
+def answers() -> Iterator[Event]:
+    """What a person can answer to a subtask that came to rest."""
     yield Event("revision raised", Cause.PERSON, _raise_revision)
     yield Event("skip", Cause.PERSON, _of_entry(lambda e: None if e.skip else {"skip": True}))
     yield Event("skip taken back", Cause.PERSON, _of_entry(_unskip))
+
+
+def edits() -> Iterator[Event]:
+    """What a person can do to the first subtask."""
+    yield from answers()
     yield Event("guidance", Cause.PERSON, _of_entry(_guide))
     yield Event("removed", Cause.PERSON, _remove)
     yield Event("added again", Cause.PERSON, _add_again)

@@ -5,15 +5,13 @@ differ in nothing that the loop tells apart are visited once.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import SubtaskRecord
 from afresh.contract.words import Outcome
 from afresh.core.outcome import TABLE
-from afresh.core.planner import decide
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from afresh.core.settle import stand
@@ -21,13 +19,14 @@ from deploy.docs.breakages import breakages
 from deploy.docs.events import (
     Cause,
     Event,
+    answers,
     circumstances,
     edits,
     ends,
     ends_of_each_kind,
     package_edits,
 )
-from deploy.docs.world import World, after_decision, new_world
+from deploy.docs.world import World, after_decision, decided, new_world
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,7 +53,7 @@ class Explored:
 def explored() -> Explored:
     """Explore two families of worlds: all of one subtask's life, and all of a package's."""
     life = [*ends(), *circumstances(), *edits()]
-    whole = [*ends_of_each_kind(), *circumstances(), *package_edits(), *breakages()]
+    whole = [*ends_of_each_kind(), *circumstances(), *answers(), *package_edits(), *breakages()]
     parts = [
         _explore(new_world(maxConsecutiveFailures=2, maxEpisodes=10_000), life),
         _explore(new_world(maxConsecutiveFailures=1, maxEpisodes=2), whole),
@@ -91,7 +90,7 @@ def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
     """A deleted package has no future here, and a broken one none but its mend."""
     if world.package.metadata.deletion_timestamp:
         return ()
-    return tuple(breakages()) if world.broken else events
+    return tuple(breakages()) if world.broken and not world.refuses else events
 
 
 class _Diary:
@@ -104,7 +103,7 @@ class _Diary:
 
     def look(self, world: World, event: Event) -> World:
         seen = world.seen()
-        old, standing, decision = world.package.status, stand(seen), decide(seen)
+        old, standing, decision = world.package.status, stand(seen), decided(world)
         begun = (*standing.records, *standing.removed)
         self._note_subtasks(old.subtasks, begun, event)
         self._note_subtasks(begun, decision.records, event)
@@ -168,7 +167,3 @@ def _kind(reason: str) -> object:
         return reason
     return TABLE[Outcome(reason)]
 
-
-def phases_of(subject: Subject) -> Iterator[str]:
-    """Return the names of all phases that `subject` can be in."""
-    yield from PackagePhase if subject is Subject.PACKAGE else SubtaskPhase

@@ -14,6 +14,7 @@ from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
 from afresh.core.actions import Decision, DeleteJob, StartEpisode
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Observed, PodFacts
+from afresh.core.planner import decide
 from afresh.core.status import package_status
 
 NAME = "token-auth"
@@ -24,13 +25,16 @@ CONTAINERS = ("runner", "agent", "verify")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Everything that the loop can observe. `broken` names the one thing that is wrong, if any."""
+    """Everything that the loop can observe. `broken` names the one thing that is wrong, if any.
+
+    `refuses`: the API server does not let Jobs be created.
+    """
 
     package: WorkPackage
     agent_class: AgentClass | None
     episodes: tuple[Episode, ...] = ()
     rival: str | None = None
-    obstacle: str | None = None
+    refuses: bool = False
     broken: str = ""
     now: datetime = START
 
@@ -41,7 +45,6 @@ class World:
             package=self.package,
             agent_class=self.agent_class,
             rival=self.rival,
-            obstacle=self.obstacle,
             episodes=self.episodes,
         )
 
@@ -89,6 +92,15 @@ def running_pod(agent: ContainerState = ContainerState.RUNNING) -> PodFacts:
             for name in CONTAINERS
         ),
     )
+
+
+def decided(world: World) -> Decision:
+    """Return what the loop decides; a start that is refused makes it decide anew, as it does."""
+    decision = decide(world.seen())
+    starts = any(isinstance(item, StartEpisode) for item in decision.actions)
+    if not (world.refuses and starts):
+        return decision
+    return decide(replace(world.seen(), obstacle="exceeded quota"))
 
 
 def after_decision(world: World, decision: Decision) -> World:
