@@ -1,11 +1,11 @@
 """What can be wrong with a package or around it, and its mend; one thing at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from deploy.docs.events import Cause, Event, edited
-from deploy.docs.world import World, new_world
+from deploy.docs.world import World, new_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,17 @@ class Breakage:
 
 
 def breakages() -> Iterator[Event]:
-    """Each breakage as two events: it comes where nothing is wrong, and it goes."""
-    for item in BREAKAGES:
+    """What stalls a package, each as two events: it comes where nothing is wrong, and it goes."""
+    yield from _events(BREAKAGES)
+
+
+def crowding() -> Iterator[Event]:
+    """What keeps episodes from being started, and goes away; all else may happen meanwhile."""
+    yield from _events(CROWDING)
+
+
+def _events(items: Sequence[Breakage]) -> Iterator[Event]:
+    for item in items:
         yield Event(item.name, item.cause, _coming(item))
         yield Event("mended", item.cause, _going(item))
 
@@ -75,12 +84,20 @@ def _in_no_circle(world: World) -> World:
     return edited(world, subtasks=entries)
 
 
+def _with_price_limit(limit: str | None) -> Callable[[World], World]:
+    def apply(world: World) -> World:
+        budget = world.package.spec.budget
+        return edited(world, budget={**(budget.to_manifest() if budget else {"maxTokens": 1}), "maxCostUSD": limit})
+
+    return apply
+
+
 BREAKAGES = (
     Breakage(
         "class deleted",
         Cause.PERSON,
         _of_world(agent_class=None),
-        _of_world(agent_class=new_world().agent_class),
+        _of_world(agent_class=new_class()),
     ),
     Breakage(
         "another package on the branch",
@@ -88,18 +105,15 @@ BREAKAGES = (
         _of_world(rival="team-a/other"),
         _of_world(rival=None),
     ),
-    Breakage(
-        "refused by the API server",
-        Cause.LOOP,
-        _of_world(refuses=True),
-        _of_world(refuses=False),
-    ),
     Breakage("a circle", Cause.PERSON, _in_a_circle, _in_no_circle),
     Breakage(
         "another image",
         Cause.PERSON,
         _of_spec(image="example.com/other:1"),
         _of_spec(image=None),
+    ),
+    Breakage(
+        "a budget without prices", Cause.PERSON, _with_price_limit("1"), _with_price_limit(None)
     ),
     Breakage("many processes", Cause.PERSON, _of_spec(pidsLimit=4096), _of_spec(pidsLimit=None)),
     Breakage(
@@ -113,5 +127,15 @@ BREAKAGES = (
         Cause.PERSON,
         _with_prompts(_LONG, _LONG_GUIDANCE),
         _with_prompts("Do it.", []),
+    ),
+)
+
+CROWDING = (
+    Breakage("the class is full", Cause.LOOP, _of_world(busy=True), _of_world(busy=False)),
+    Breakage(
+        "refused by the API server",
+        Cause.LOOP,
+        _of_world(refuses=True),
+        _of_world(refuses=False),
     ),
 )

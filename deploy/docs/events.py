@@ -10,10 +10,16 @@ from enum import StrEnum
 from typing import Any
 
 from afresh.api.subtask import SubtaskEntry
-from afresh.contract.report import Report, Result
+from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION
+from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
+from afresh.core.budget import is_spent
 from afresh.core.observed import ContainerState, Episode
+from afresh.core.plan_sync import wanted_digest
+from afresh.core.settle import stand
 from deploy.docs.world import FIRST, World, running_pod
+
+BUDGET_TOKENS = 1000
 
 Change = Callable[[World], World | None]
 
@@ -50,6 +56,7 @@ def ends_of_each_kind() -> Iterator[Event]:
         Outcome.BLOCKED,
         Outcome.OUT_OF_SCOPE,
         Outcome.TRANSIENT,
+        Outcome.INFRASTRUCTURE,
         Outcome.CONFIG,
         Outcome.BUDGET_EXCEEDED,
     ):
@@ -58,11 +65,16 @@ def ends_of_each_kind() -> Iterator[Event]:
 
 
 def circumstances() -> Iterator[Event]:
-    """What the cluster does with an episode that has not ended, and the passing of time."""
+    """What the cluster does with an episode that has not ended."""
     yield Event("the queue holds the Job", Cause.LOOP, _of_episode(_queued))
     yield Event("the queue admits the Job", Cause.LOOP, _of_episode(_admitted))
     yield Event("no node for the pod", Cause.LOOP, _of_episode(_unschedulable))
     yield Event("the pod runs", Cause.LOOP, _of_episode(_runs))
+    yield Event("its turn in the batch", Cause.LOOP, _first_of_batch_done)
+
+
+def time_passes() -> Iterator[Event]:
+    """The loop looks once more, now or when what it waits for is over."""
     yield Event("the wait is over", Cause.LOOP, _wait_over)
     yield Event("nothing", Cause.LOOP, lambda world: world)
 
@@ -82,12 +94,24 @@ def edits() -> Iterator[Event]:
     yield Event("added again", Cause.PERSON, _add_again)
 
 
-def package_edits() -> Iterator[Event]:
-    """What a person can do to the package as a whole."""
+def pauses() -> Iterator[Event]:
+    """A person suspends the package, and lets it go on."""
     yield Event("suspend", Cause.PERSON, _suspend(True))
     yield Event("resume", Cause.PERSON, _suspend(False))
-    yield Event("maxEpisodes raised", Cause.PERSON, _more_episodes)
+
+
+def requests() -> Iterator[Event]:
+    """What a person can ask of the package as a whole."""
+    yield from pauses()
+    yield Event("cancel", Cause.PERSON, _annotate(CANCEL_ANNOTATION))
+    yield Event("retry", Cause.PERSON, _annotate(RETRY_ANNOTATION))
     yield Event("deleted", Cause.PERSON, _delete)
+
+
+def raised_limits() -> Iterator[Event]:
+    """A person gives the package more where it has used up what it may."""
+    yield Event("maxEpisodes raised", Cause.PERSON, _more_episodes)
+    yield Event("budget raised", Cause.PERSON, _more_budget)
 
 
 def edited(world: World, **spec: Any) -> World:
@@ -108,35 +132,76 @@ def edited(world: World, **spec: Any) -> World:
 
 
 def _episode(world: World) -> Episode | None:
-    return next((item for item in world.episodes if not item.finished), None)
+    return next((i for i in world.episodes if i.members and not i.finished), None)
 
 
 def _of_episode(change: Callable[[Episode], Episode | None]) -> Change:
     def apply(world: World) -> World | None:
         episode = _episode(world)
         changed = change(episode) if episode else None
-        if episode is None or changed is None:
-            return None
-        kept = tuple(changed if item is episode else item for item in world.episodes)
-        return replace(world, episodes=kept)
+        return changed and _with_episode(world, changed)
 
     return apply
 
 
+def _with_episode(world: World, changed: Episode) -> World:
+    kept = tuple(changed if item.uid == changed.uid else item for item in world.episodes)
+    return replace(world, episodes=kept)
+
+
 def _ended(outcome: Outcome, commit: str | None = None) -> Change:
-    def end(episode: Episode) -> Episode | None:
-        if episode.suspended:
+    done = commit or ("c0ffee" if outcome is Outcome.SUCCESS else None)
+
+    def end(world: World) -> World | None:
+        episode = _episode(world)
+        if episode is None or episode.suspended:
             return None
-        done = commit or ("c0ffee" if outcome is Outcome.SUCCESS else None)
-        result = Result(id=episode.subtask, outcome=outcome, commit=done, message="Because.")
-        return replace(
+        known = episode.report.results if episode.report else ()
+        here = next(m.subtask for m in episode.members if m.subtask not in {r.id for r in known})
+        result = Result(id=here, outcome=outcome, commit=done, message="Because.")
+        report = Report(
+            episode=episode.name,
+            stage="reported",
+            final=True,
+            results=(*known, result),
+            usage=_usage(outcome),
+        )
+        over = replace(
             episode,
             complete=True,
             pod=running_pod(agent=ContainerState.TERMINATED),
-            report=Report(episode=episode.name, stage="reported", final=True, results=(result,)),
+            report=report,
         )
+        ended = _with_episode(world, over)
+        if outcome in _PUSHES_NOTHING:
+            return ended
+        pushed = replace(report, plan_digest=_plan_after(ended))
+        return _with_episode(world, replace(over, report=pushed))
 
-    return _of_episode(end)
+    return end
+
+
+_PUSHES_NOTHING = frozenset({Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.TRANSIENT})
+
+
+def _usage(outcome: Outcome) -> Usage:
+    if outcome is Outcome.TRANSIENT:
+        return Usage()
+    return Usage(turns=1, input_tokens=BUDGET_TOKENS if outcome is Outcome.BUDGET_EXCEEDED else 0)
+
+
+def _plan_after(world: World) -> str:
+    """The digest of the plan that the runner pushes: it knows what its result makes of it."""
+    return wanted_digest(world.package, stand(world.seen()).records)
+
+
+def _first_of_batch_done(world: World) -> World | None:
+    episode = _episode(world)
+    if episode is None or len(episode.members) < 2 or episode.report or episode.suspended:
+        return None
+    first = Result(id=episode.members[0].subtask, outcome=Outcome.SUCCESS, commit="c0ffee")
+    report = Report(episode=episode.name, stage="pushed", results=(first,))
+    return _with_episode(world, replace(episode, report=report))
 
 
 def _job_deleted(world: World) -> World | None:
@@ -167,9 +232,12 @@ def _runs(episode: Episode) -> Episode | None:
 
 
 def _wait_over(world: World) -> World | None:
-    records = world.package.status.subtasks
-    waits = [r.not_before for r in records if r.not_before and r.not_before > world.now]
-    return replace(world, now=min(waits)) if waits else None
+    status = world.package.status
+    waits = [record.not_before for record in status.subtasks]
+    waits += [status.plan_sync.not_before] if status.plan_sync else []
+    waits += [world.gate.until] if world.gate else []
+    ahead = [time for time in waits if time and time > world.now]
+    return replace(world, now=min(ahead)) if ahead else None
 
 
 def _of_entry(change: Callable[[SubtaskEntry], dict[str, object] | None]) -> Change:
@@ -226,6 +294,23 @@ def _suspend(wanted: bool) -> Change:
 def _more_episodes(world: World) -> World | None:
     limit, used = world.package.spec.max_episodes, world.package.status.usage.episodes
     return edited(world, maxEpisodes=limit + 2) if used >= limit else None
+
+
+def _more_budget(world: World) -> World | None:
+    limits, used = world.package.spec.budget, world.package.status.usage
+    if limits is None or not is_spent(limits, used):
+        return None
+    return edited(world, budget={"maxTokens": used.input_tokens + BUDGET_TOKENS})
+
+
+def _annotate(name: str) -> Change:
+    def apply(world: World) -> World:
+        metadata = world.package.metadata
+        asked = {**metadata.annotations, name: world.now.isoformat()}
+        changed = metadata.model_copy(update={"annotations": asked})
+        return replace(world, package=world.package.model_copy(update={"metadata": changed}))
+
+    return apply
 
 
 def _delete(world: World) -> World | None:

@@ -9,14 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from afresh.api.work_package import SubtaskRecord
+from afresh.api.package_status import SubtaskRecord
 from afresh.contract.words import Outcome
+from afresh.core.budget import is_spent
 from afresh.core.outcome import TABLE
+from afresh.core.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from afresh.core.settle import stand
-from deploy.docs.breakages import breakages
+from deploy.docs.breakages import breakages, crowding
 from deploy.docs.events import (
+    BUDGET_TOKENS,
     Cause,
     Event,
     answers,
@@ -24,7 +27,10 @@ from deploy.docs.events import (
     edits,
     ends,
     ends_of_each_kind,
-    package_edits,
+    pauses,
+    raised_limits,
+    requests,
+    time_passes,
 )
 from deploy.docs.world import World, after_decision, decided, new_world
 
@@ -51,12 +57,22 @@ class Explored:
 
 @cache
 def explored() -> Explored:
-    """Explore two families of worlds: all of one subtask's life, and all of a package's."""
-    life = [*ends(), *circumstances(), *edits()]
-    whole = [*ends_of_each_kind(), *circumstances(), *answers(), *package_edits(), *breakages()]
+    """Explore five families of small worlds, each with the events that matter to it."""
+    life = [*ends(), *circumstances(), *time_passes(), *edits()]
+    core = [*ends_of_each_kind(), *time_passes()]
+    whole = [*core, *circumstances(), *answers(), *requests(), *breakages()]
+    tight = [*core, *answers(), *pauses(), *raised_limits()]
+    crowded = [*core, *answers(), *crowding()]
+    batch = [*core, *circumstances()]
+    alone = {"second": {"skip": True}, "maxConsecutiveFailures": 1}
+    twice = alone | {"maxConsecutiveFailures": 2}
+    limits = {"maxEpisodes": 2, "budget": {"maxTokens": BUDGET_TOKENS}}
     parts = [
-        _explore(new_world(maxConsecutiveFailures=2, maxEpisodes=10_000), life),
-        _explore(new_world(maxConsecutiveFailures=1, maxEpisodes=2), whole),
+        _explore(new_world(**twice, maxEpisodes=10_000), life),
+        _explore(new_world(**alone, maxEpisodes=10_000), whole),
+        _explore(new_world(**alone, **limits), tight),
+        _explore(new_world(**alone, maxEpisodes=10_000), crowded),
+        _explore(new_world(second={}, context={"mode": "Persistent"}, maxConsecutiveFailures=1, maxEpisodes=10_000), batch),
     ]
     return Explored(
         subtasks=frozenset().union(*(part.subtasks for part in parts)),
@@ -76,8 +92,9 @@ def _explore(start: World, events: Sequence[Event]) -> Explored:
             if changed is None:
                 continue
             after = diary.look(changed, event)
-            if _key(after) not in known:
-                known.add(_key(after))
+            key = _key(after)
+            if key not in known:
+                known.add(key)
                 waiting.append(after)
     return Explored(
         subtasks=frozenset(diary.subtasks),
@@ -90,7 +107,7 @@ def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
     """A deleted package has no future here, and a broken one none but its mend."""
     if world.package.metadata.deletion_timestamp:
         return ()
-    return tuple(breakages()) if world.broken and not world.refuses else events
+    return tuple(breakages()) if world.broken and not (world.refuses or world.busy) else events
 
 
 class _Diary:
@@ -144,15 +161,24 @@ def _key(world: World) -> tuple[object, ...]:
         _kind(status.reason),
         package.spec.suspend,
         package.metadata.deletion_timestamp is not None,
-        min(left, 3),
+        left > 0,
+        is_spent(package.spec.budget, status.usage),
+        status.plan_digest == wanted_digest(package, seen_records(world)),
+        world.gate is not None and (world.gate.until > world.now),
+        world.gate is None,
         world.broken,
         tuple((entry.id, entry.skip) for entry in package.spec.subtasks),
         tuple(_record_key(record, world) for record in status.subtasks),
         tuple(
-            (item.subtask, item.suspended, item.finished, bool(item.pod and item.pod.unschedulable))
+            (item.subtasks, item.suspended, bool(item.pod and item.pod.unschedulable), item.report is None, bool(item.probe))
             for item in world.episodes
         ),
     )
+
+
+def seen_records(world: World) -> list[SubtaskRecord]:
+    known = {entry.id for entry in world.package.spec.subtasks}
+    return [record for record in world.package.status.subtasks if record.id in known]
 
 
 def _record_key(record: SubtaskRecord, world: World) -> tuple[object, ...]:

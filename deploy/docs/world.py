@@ -1,24 +1,32 @@
 """A small world for the loop to run in: one package, its class and its episodes.
 
-The child objects are left out: the loop writes them and never decides by them.
-
-Owns how decisions change the world, as the cluster would; what happens to it besides is
-`deploy.docs.events`'. Imports the loop itself and nothing that stands in for it.
+The child objects are left out: the loop writes them and never decides by them. Owns how decisions
+change the world, as the cluster would; what happens to it besides is `deploy.docs.events`'.
+Imports the loop itself and nothing that stands in for it.
 """
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from afresh.api.agent_class import AgentClass
+from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.work_package import WorkPackage
-from afresh.core.actions import Decision, DeleteJob, StartEpisode
-from afresh.core.observed import ContainerFacts, ContainerState, Episode, Observed, PodFacts
+from afresh.contract.order import Order
+from afresh.contract.report import Report
+from afresh.core.actions import Decision, DeleteJob, SetGate, StartEpisode, StartSync
+from afresh.core.observed import (
+    ContainerFacts,
+    ContainerState,
+    Episode,
+    Member,
+    Observed,
+    Others,
+    PodFacts,
+)
 from afresh.core.planner import decide
 from afresh.core.status import package_status
 
-NAME = "token-auth"
-FIRST = "T001"
+FIRST, SECOND = "T001", "T002"
 START = datetime(2030, 1, 1, tzinfo=UTC)
 CONTAINERS = ("runner", "agent", "verify")
 
@@ -27,14 +35,17 @@ CONTAINERS = ("runner", "agent", "verify")
 class World:
     """Everything that the loop can observe. `broken` names the one thing that is wrong, if any.
 
-    `refuses`: the API server does not let Jobs be created.
+    `refuses`: the API server does not let Jobs be created. `busy`: other packages run as many
+    episodes as the class may have.
     """
 
     package: WorkPackage
     agent_class: AgentClass | None
     episodes: tuple[Episode, ...] = ()
+    gate: Gate | None = None
     rival: str | None = None
     refuses: bool = False
+    busy: bool = False
     broken: str = ""
     now: datetime = START
 
@@ -46,49 +57,52 @@ class World:
             agent_class=self.agent_class,
             rival=self.rival,
             episodes=self.episodes,
+            others=Others(
+                gate=self.gate, gate_class="claude", class_free=0 if self.busy else None
+            ),
         )
 
 
-def new_world(**spec: Any) -> World:
-    """Return a new package of one subtask, and of a second that its user skips.
-
-    The second lets the first be removed, and has no life of its own.
-    """
+def new_world(*, second: dict[str, Any], **spec: Any) -> World:
+    """Return a new package of two subtasks; `second` are the fields of the second one."""
     package = WorkPackage.model_validate(
         {
-            "metadata": {"name": NAME, "namespace": "team-a", "uid": "uid", "generation": 1},
+            "metadata": {"name": "demo", "namespace": "team-a", "uid": "uid", "generation": 1},
             "spec": {
-                "agentClassName": "command",
+                "agentClassName": "claude",
                 "repository": {"url": "https://git.example.com/team/api.git"},
                 "verify": {"command": ["make", "test"]},
                 "subtasks": [
                     {"id": FIRST, "prompt": "Do it."},
-                    {"id": "T002", "prompt": "Do it.", "skip": True},
+                    {"id": SECOND, "prompt": "Do it.", **second},
                 ],
                 **spec,
             },
         }
     )
-    agent_class = {"adapter": "Command", "command": ["agent"], "image": "example.com/agent:1"}
-    return World(
-        package=package,
-        agent_class=AgentClass.model_validate(
-            {"metadata": {"name": "command"}, "spec": agent_class}
-        ),
-    )
+    return World(package=package, agent_class=new_class())
+
+
+def new_class() -> AgentClass:
+    """Return a class whose model is reached through the gateway and has no price."""
+    spec = {
+        "adapter": "Claude",
+        "image": "example.com/agent:1",
+        "model": "claude",
+        "credentials": {"secretName": "key"},
+    }
+    return AgentClass.model_validate({"metadata": {"name": "claude"}, "spec": spec})
 
 
 def running_pod(agent: ContainerState = ContainerState.RUNNING) -> PodFacts:
-    """Return a pod that works."""
+    """Return a pod that works, or whose agent has ended."""
     states = {"agent": agent}
     return PodFacts(
         name="pod",
         uid="pod",
         phase="Running",
         containers=tuple(
-            ContainerFacts(
-                name=name, state=states.get(name, ContainerState.RUNNING), started=True
-            )
+            ContainerFacts(name=name, state=states.get(name, ContainerState.RUNNING), started=True)
             for name in CONTAINERS
         ),
     )
@@ -97,7 +111,7 @@ def running_pod(agent: ContainerState = ContainerState.RUNNING) -> PodFacts:
 def decided(world: World) -> Decision:
     """Return what the loop decides; a start that is refused makes it decide anew, as it does."""
     decision = decide(world.seen())
-    starts = any(isinstance(item, StartEpisode) for item in decision.actions)
+    starts = any(isinstance(item, StartEpisode | StartSync) for item in decision.actions)
     if not (world.refuses and starts):
         return decision
     return decide(replace(world.seen(), obstacle="exceeded quota"))
@@ -105,30 +119,43 @@ def decided(world: World) -> Decision:
 
 def after_decision(world: World, decision: Decision) -> World:
     """Return the world once everything decided was done and the status is written."""
-    seen = world.seen()
     deleted = {item.uid for item in decision.actions if isinstance(item, DeleteJob)}
     kept = [item for item in world.episodes if item.uid not in deleted and not item.finished]
-    begun = [
-        _started(item, world.now) for item in decision.actions if isinstance(item, StartEpisode)
-    ]
-    status = package_status(seen, decision)
+    for action in decision.actions:
+        if isinstance(action, StartEpisode):
+            first = action.members[0]
+            kept.append(_started(action.order, action.members, first.attempt, world, action.probe))
+        if isinstance(action, StartSync):
+            kept.append(_synced(action, world))
+    gates = [item.gate for item in decision.actions if isinstance(item, SetGate)]
+    status = package_status(world.seen(), decision)
     return replace(
         world,
         package=world.package.model_copy(update={"status": status}),
-        episodes=(*kept, *begun),
+        episodes=tuple(kept),
+        gate=gates[-1] if gates else world.gate,
         now=world.now + timedelta(seconds=1),
     )
 
 
-def _started(start: StartEpisode, now: datetime) -> Episode:
-    name = f"{NAME}-{start.subtask.lower()}-{start.attempt}"
+def _synced(start: StartSync, world: World) -> Episode:
+    """The Job that pushes the plan, already at its end."""
+    name = start.order.episode
+    report = Report(episode=name, stage="reported", final=True, plan_digest=start.plan)
+    sync = _started(start.order, (), start.attempt, world)
+    return replace(sync, plan=start.plan, complete=True, report=report)
+
+
+def _started(
+    order: Order, members: tuple[Member, ...], attempt: int, world: World, probe: str = ""
+) -> Episode:
     return Episode(
-        name=name,
-        uid=name,
-        subtask=start.subtask,
-        attempt=start.attempt,
-        revision=start.revision,
-        created=now,
+        name=order.episode,
+        uid=order.episode,
+        members=members,
+        attempt=attempt,
+        created=world.now,
+        budget=order.budget,
+        probe=probe,
         pod=running_pod(),
     )
-
