@@ -37,7 +37,8 @@ def _events(items: Sequence[Breakage]) -> Iterator[Event]:
 def _coming(item: Breakage) -> Callable[[World], World | None]:
     def come(world: World) -> World | None:
         broken = None if world.broken else item.come(world)
-        return broken and replace(broken, broken=item.name)
+        phase = world.package.status.phase or ""
+        return broken and replace(broken, broken=item.name, broken_in=phase)
 
     return come
 

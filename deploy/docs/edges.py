@@ -19,6 +19,8 @@ COUNTED = "a failure that counts"
 BAD_SPEC = "a wrong spec or class"
 FRESH_AGENT = "a fresh agent starts"
 MENDED = "mended"
+STOPPED = "asked for again"
+LATER = "after others of its batch, or in a queue"
 _SPEC_REASONS = frozenset(
     {
         Reason.INVALID_SPEC,
@@ -79,9 +81,11 @@ def edges_of(diagram: Diagram, changes: Iterable[Change]) -> list[Edge]:
             behind[ends] |= folded
             left -= folded
     for change in left:
-        behind[change.source, change.target].add(change)
+        group = next((n for n, members in diagram.groups.items() if change.source in members), "")
+        shared = (group, change.target) in behind
+        behind[group if shared else change.source, change.target].add(change)
     return [
-        Edge(source, target, _words(target, folded), all(c.cause is Cause.PERSON for c in folded))
+        Edge(source, target, _words(source, target, folded), all(c.cause is Cause.PERSON for c in folded))
         for (source, target), folded in sorted(behind.items())
     ]
 
@@ -127,14 +131,17 @@ def _from_groups(diagram: Diagram, changes: set[Change]) -> Folds:
     return folds
 
 
-def _words(target: str, changes: set[Change]) -> tuple[str, ...]:
+def _words(source: str, target: str, changes: set[Change]) -> tuple[str, ...]:
     """The reasons in few words: outcomes of one kind share a line."""
+    if (source, target) == (SubtaskPhase.PENDING, SubtaskPhase.QUEUED):
+        return (LATER,)
     if target in (ANY, *_WORKING):
         return (_event(changes, MENDED if target == ANY else FRESH_AGENT),)
     lines: dict[str, set[str]] = defaultdict(set)
     for change in changes:
         asked = change.reason == Reason.WAITING
-        lines[_line(change.reason)].add(change.event if asked else change.reason)
+        word = STOPPED if source in _WORKING else change.event
+        lines[_line(change.reason)].add(word if asked else change.reason)
     return tuple(
         line if line in (COUNTED, BAD_SPEC) and len(words) > 2 else ", ".join(sorted(words))
         for line, words in sorted(lines.items())
@@ -146,8 +153,9 @@ _WORKING = (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED)
 
 def _event(changes: set[Change], otherwise: str) -> str:
     """What happened, where that is always the same."""
-    events = {change.event for change in changes}
-    return events.pop() if len(events) == 1 else otherwise
+    by_loop = {change.event for change in changes if change.cause is Cause.LOOP}
+    events = by_loop or {change.event for change in changes}
+    return ", ".join(sorted(events)) if len(events) < 3 else otherwise
 
 
 def _line(reason: str) -> str:

@@ -45,7 +45,6 @@ def ends() -> Iterator[Event]:
     for outcome in Outcome:
         yield Event(outcome, Cause.LOOP, _ended(outcome))
     yield Event("NoChanges, and none needed", Cause.LOOP, _ended(Outcome.NO_CHANGES, "c0ffee"))
-    yield Event("the Job is deleted", Cause.LOOP, _job_deleted)
 
 
 def ends_of_each_kind() -> Iterator[Event]:
@@ -53,7 +52,6 @@ def ends_of_each_kind() -> Iterator[Event]:
     for outcome in (
         Outcome.SUCCESS,
         Outcome.VERIFY_FAILED,
-        Outcome.BLOCKED,
         Outcome.OUT_OF_SCOPE,
         Outcome.TRANSIENT,
         Outcome.INFRASTRUCTURE,
@@ -61,16 +59,26 @@ def ends_of_each_kind() -> Iterator[Event]:
         Outcome.BUDGET_EXCEEDED,
     ):
         yield Event(outcome, Cause.LOOP, _ended(outcome))
+
+
+def queueing() -> Iterator[Event]:
+    """What Kueue and people with rights on Jobs do with the Job of an episode."""
+    yield Event("the queue holds the Job", Cause.LOOP, _of_episode(_queued))
+    yield Event("the queue admits the Job", Cause.LOOP, _of_episode(_admitted))
     yield Event("the Job is deleted", Cause.LOOP, _job_deleted)
 
 
-def circumstances() -> Iterator[Event]:
-    """What the cluster does with an episode that has not ended."""
-    yield Event("the queue holds the Job", Cause.LOOP, _of_episode(_queued))
-    yield Event("the queue admits the Job", Cause.LOOP, _of_episode(_admitted))
+def scheduling() -> Iterator[Event]:
+    """What the scheduler does with the pod of an episode."""
     yield Event("no node for the pod", Cause.LOOP, _of_episode(_unschedulable))
     yield Event("the pod runs", Cause.LOOP, _of_episode(_runs))
+
+
+def batching() -> Iterator[Event]:
+    """How a batch goes on, and how it ends."""
     yield Event("its turn in the batch", Cause.LOOP, _first_of_batch_done)
+    for outcome in (Outcome.SUCCESS, Outcome.VERIFY_FAILED, Outcome.INFRASTRUCTURE):
+        yield Event(outcome, Cause.LOOP, _ended(outcome))
 
 
 def time_passes() -> Iterator[Event]:

@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.contract.words import Outcome
 from afresh.core.budget import is_spent
+from afresh.core.observed import Episode
 from afresh.core.outcome import TABLE
 from afresh.core.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
@@ -23,13 +25,14 @@ from deploy.docs.events import (
     Cause,
     Event,
     answers,
-    circumstances,
+    batching,
     edits,
     ends,
     ends_of_each_kind,
-    pauses,
+    queueing,
     raised_limits,
     requests,
+    scheduling,
     time_passes,
 )
 from deploy.docs.world import World, after_decision, decided, new_world
@@ -57,22 +60,20 @@ class Explored:
 
 @cache
 def explored() -> Explored:
-    """Explore five families of small worlds, each with the events that matter to it."""
-    life = [*ends(), *circumstances(), *time_passes(), *edits()]
+    """Explore families of small worlds, each with the events that matter to it."""
     core = [*ends_of_each_kind(), *time_passes()]
-    whole = [*core, *circumstances(), *answers(), *requests(), *breakages()]
-    tight = [*core, *answers(), *pauses(), *raised_limits()]
-    crowded = [*core, *answers(), *crowding()]
-    batch = [*core, *circumstances()]
-    alone = {"second": {"skip": True}, "maxConsecutiveFailures": 1}
-    twice = alone | {"maxConsecutiveFailures": 2}
+    life = [*ends(), *queueing(), *time_passes(), *edits()]
+    whole = [*core, *queueing(), *answers(), *requests(), *raised_limits(), *breakages()]
+    crowded = [*core, *scheduling(), *crowding()]
+    batch = [*batching(), *time_passes()]
+    one: dict[str, Any] = {"second": {"skip": True}, "maxConsecutiveFailures": 1}
     limits = {"maxEpisodes": 2, "budget": {"maxTokens": BUDGET_TOKENS}}
+    two: dict[str, Any] = {"second": {}, "context": {"mode": "Persistent"}}
     parts = [
-        _explore(new_world(**twice, maxEpisodes=10_000), life),
-        _explore(new_world(**alone, maxEpisodes=10_000), whole),
-        _explore(new_world(**alone, **limits), tight),
-        _explore(new_world(**alone, maxEpisodes=10_000), crowded),
-        _explore(new_world(second={}, context={"mode": "Persistent"}, maxConsecutiveFailures=1, maxEpisodes=10_000), batch),
+        _explore(new_world(**one | {"maxConsecutiveFailures": 2}), life),
+        _explore(new_world(**one, **limits), whole),
+        _explore(new_world(**one), crowded),
+        _explore(new_world(**two, maxConsecutiveFailures=1), batch),
     ]
     return Explored(
         subtasks=frozenset().union(*(part.subtasks for part in parts)),
@@ -89,10 +90,10 @@ def _explore(start: World, events: Sequence[Event]) -> Explored:
         world = waiting.popleft()
         for event in _possible(world, events):
             changed = event.change(world)
-            if changed is None:
+            if changed is None or _stalled_key(changed) in known:
                 continue
             after = diary.look(changed, event)
-            key = _key(after)
+            key = _stalled_key(after) or _key(after)
             if key not in known:
                 known.add(key)
                 waiting.append(after)
@@ -107,7 +108,14 @@ def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
     """A deleted package has no future here, and a broken one none but its mend."""
     if world.package.metadata.deletion_timestamp:
         return ()
-    return tuple(breakages()) if world.broken and not (world.refuses or world.busy) else events
+    return tuple(breakages()) if _stalled_key(world) else events
+
+
+def _stalled_key(world: World) -> tuple[object, ...] | None:
+    """Of worlds in which the same stalls a package in the same phase, one is enough."""
+    if not world.broken or world.refuses or world.busy:
+        return None
+    return world.broken, world.broken_in, world.package.spec.suspend
 
 
 class _Diary:
@@ -155,30 +163,23 @@ def _phase(record: SubtaskRecord | None) -> str:
 def _key(world: World) -> tuple[object, ...]:
     """What the loop tells worlds apart by."""
     package, status = world.package, world.package.status
-    left = package.spec.max_episodes - status.usage.episodes
+    known = {entry.id for entry in package.spec.subtasks}
+    records = [record for record in status.subtasks if record.id in known]
+    if package.metadata.deletion_timestamp:
+        return (status.phase, Reason.BEING_DELETED)
     return (
         status.phase,
         _kind(status.reason),
         package.spec.suspend,
-        package.metadata.deletion_timestamp is not None,
-        left > 0,
+        min(package.spec.max_episodes - status.usage.episodes, 2),
         is_spent(package.spec.budget, status.usage),
-        status.plan_digest == wanted_digest(package, seen_records(world)),
-        world.gate is not None and (world.gate.until > world.now),
-        world.gate is None,
+        status.plan_digest == wanted_digest(package, records),
+        world.gate and world.gate.until > world.now,
         world.broken,
         tuple((entry.id, entry.skip) for entry in package.spec.subtasks),
         tuple(_record_key(record, world) for record in status.subtasks),
-        tuple(
-            (item.subtasks, item.suspended, bool(item.pod and item.pod.unschedulable), item.report is None, bool(item.probe))
-            for item in world.episodes
-        ),
+        tuple(_episode_key(episode) for episode in world.episodes),
     )
-
-
-def seen_records(world: World) -> list[SubtaskRecord]:
-    known = {entry.id for entry in world.package.spec.subtasks}
-    return [record for record in world.package.status.subtasks if record.id in known]
 
 
 def _record_key(record: SubtaskRecord, world: World) -> tuple[object, ...]:
@@ -187,9 +188,14 @@ def _record_key(record: SubtaskRecord, world: World) -> tuple[object, ...]:
     return record.id, record.phase, _kind(record.reason), failures, waits
 
 
+def _episode_key(episode: Episode) -> tuple[object, ...]:
+    waits = bool(episode.pod and episode.pod.unschedulable)
+    return episode.subtasks, episode.suspended, waits, episode.report is None
+
+
+_KINDS: dict[str, object] = {outcome: TABLE[outcome] for outcome in Outcome}
+
+
 def _kind(reason: str) -> object:
     """Outcomes from which the same follows are one, but for the one that halts the package."""
-    if reason not in set(Outcome) or reason == Outcome.OUT_OF_SCOPE:
-        return reason
-    return TABLE[Outcome(reason)]
-
+    return reason if reason == Outcome.OUT_OF_SCOPE else _KINDS.get(reason, reason)

@@ -33,8 +33,9 @@ CONTAINERS = ("runner", "agent", "verify")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Everything that the loop can observe. `broken` names the one thing that is wrong, if any.
+    """Everything that the loop can observe.
 
+    `broken` names the one thing that is wrong, if any; it went wrong in the phase `broken_in`.
     `refuses`: the API server does not let Jobs be created. `busy`: other packages run as many
     episodes as the class may have.
     """
@@ -47,6 +48,7 @@ class World:
     refuses: bool = False
     busy: bool = False
     broken: str = ""
+    broken_in: str = ""
     now: datetime = START
 
     def seen(self) -> Observed:
