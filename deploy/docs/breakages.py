@@ -88,7 +88,10 @@ def _in_no_circle(world: World) -> World:
 def _with_price_limit(limit: str | None) -> Callable[[World], World]:
     def apply(world: World) -> World:
         budget = world.package.spec.budget
-        return edited(world, budget={**(budget.to_manifest() if budget else {"maxTokens": 1}), "maxCostUSD": limit})
+        return edited(
+            world,
+            budget={**(budget.to_manifest() if budget else {"maxTokens": 1}), "maxCostUSD": limit},
+        )
 
     return apply
 

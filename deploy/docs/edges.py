@@ -85,7 +85,12 @@ def edges_of(diagram: Diagram, changes: Iterable[Change]) -> list[Edge]:
         shared = (group, change.target) in behind
         behind[group if shared else change.source, change.target].add(change)
     return [
-        Edge(source, target, _words(source, target, folded), all(c.cause is Cause.PERSON for c in folded))
+        Edge(
+            source,
+            target,
+            _words(source, target, folded),
+            all(c.cause is Cause.PERSON for c in folded),
+        )
         for (source, target), folded in sorted(behind.items())
     ]
 
@@ -136,7 +141,7 @@ def _words(source: str, target: str, changes: set[Change]) -> tuple[str, ...]:
     if (source, target) == (SubtaskPhase.PENDING, SubtaskPhase.QUEUED):
         return (LATER,)
     if target in (ANY, *_WORKING):
-        return (_event(changes, MENDED if target == ANY else FRESH_AGENT),)
+        return _events(changes, MENDED if target == ANY else FRESH_AGENT)
     lines: dict[str, set[str]] = defaultdict(set)
     for change in changes:
         asked = change.reason == Reason.WAITING
@@ -151,11 +156,11 @@ def _words(source: str, target: str, changes: set[Change]) -> tuple[str, ...]:
 _WORKING = (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED)
 
 
-def _event(changes: set[Change], otherwise: str) -> str:
-    """What happened, where that is always the same."""
+def _events(changes: set[Change], otherwise: str) -> tuple[str, ...]:
+    """What happened, where that is one thing or two."""
     by_loop = {change.event for change in changes if change.cause is Cause.LOOP}
     events = by_loop or {change.event for change in changes}
-    return ", ".join(sorted(events)) if len(events) < 3 else otherwise
+    return tuple(sorted(events)) if len(events) < 3 else (otherwise,)
 
 
 def _line(reason: str) -> str:

@@ -25,7 +25,9 @@ _PARTS = (
 
 def render(explored: Explored) -> str:
     """Return the text of the page."""
-    return "\n".join([_HEAD, *_index(), *(line for part in _PARTS for line in _part(part, explored))])
+    return "\n".join(
+        [_HEAD, *_index(), *(line for part in _PARTS for line in _part(part, explored))]
+    )
 
 
 def _index() -> Iterator[str]:

@@ -59,9 +59,7 @@ class World:
             agent_class=self.agent_class,
             rival=self.rival,
             episodes=self.episodes,
-            others=Others(
-                gate=self.gate, gate_class="claude", class_free=0 if self.busy else None
-            ),
+            others=Others(gate=self.gate, gate_class="claude", class_free=0 if self.busy else None),
         )
 
 
