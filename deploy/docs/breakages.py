@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deploy.docs.events import Cause, Event, edited
+from deploy.docs.edits import edited
+from deploy.docs.events import Cause, Event
 from deploy.docs.world import World, new_class
 
 

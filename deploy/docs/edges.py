@@ -12,7 +12,8 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core.outcome import TABLE
 from afresh.core.reasons import Reason
-from deploy.docs.explore import Cause, Change
+from deploy.docs.events import Cause
+from deploy.docs.explore import Change
 
 START, END, ANY = "start", "end", "any phase"
 COUNTED = "a failure that counts"
@@ -116,11 +117,12 @@ def _from_anywhere(diagram: Diagram, changes: set[Change]) -> Folds:
 
 
 def _to_what_is_due(diagram: Diagram, changes: set[Change]) -> Folds:
-    """What follows an interruption, where that may be every other phase."""
+    """What follows an interruption is whatever is due, which may be any phase."""
     folds: Folds = []
     for source in diagram.interruptions:
         alike = {c for c in changes if c.source == source}
-        folds.append(((source, ANY), alike))
+        if len({c.target for c in alike}) > 1:
+            folds.append(((source, ANY), alike))
     return folds
 
 

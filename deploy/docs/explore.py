@@ -20,18 +20,15 @@ from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from afresh.core.settle import stand
 from deploy.docs.breakages import breakages, crowding
+from deploy.docs.edits import answers, edits, raised_limits, requests
 from deploy.docs.events import (
     BUDGET_TOKENS,
     Cause,
     Event,
-    answers,
     batching,
-    edits,
     ends,
     ends_of_each_kind,
     queueing,
-    raised_limits,
-    requests,
     scheduling,
     time_passes,
 )
@@ -67,7 +64,7 @@ def explored() -> Explored:
     crowded = [*core, *scheduling(), *crowding()]
     batch = [*batching(), *time_passes()]
     one: dict[str, Any] = {"second": {"skip": True}, "maxConsecutiveFailures": 1}
-    limits = {"maxEpisodes": 2, "budget": {"maxTokens": BUDGET_TOKENS}}
+    limits: dict[str, Any] = {"maxEpisodes": 2, "budget": {"maxTokens": BUDGET_TOKENS}}
     two: dict[str, Any] = {"second": {}, "context": {"mode": "Persistent"}}
     parts = [
         _explore(new_world(**one | {"maxConsecutiveFailures": 2}), life),

@@ -7,11 +7,10 @@ from deploy.docs.edges import ANY, END, START, Diagram, Edge
 
 def render(diagram: Diagram, edges: Sequence[Edge]) -> str:
     """Return the text of the diagram, without a fence."""
-    lines = ["stateDiagram-v2"]
     shown = {name for edge in edges for name in (edge.source, edge.target)}
-    for name in (ANY, *diagram.groups):
-        if name in shown:
-            lines.append(f'    state "{_title(diagram, name)}" as {_id(name)}')
+    named = [name for name in (ANY, *diagram.groups) if name in shown]
+    lines = ["stateDiagram-v2"]
+    lines += [f'    state "{_title(diagram, name)}" as {_id(name)}' for name in named]
     for edge in edges:
         source = "[*]" if edge.source == START else _id(edge.source)
         target = "[*]" if edge.target == END else _id(edge.target)
