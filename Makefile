@@ -9,7 +9,7 @@ CLUSTER ?= own
 MODEL ?= scripted
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test check unit apiserver e2e bench crds fmt clean requirements
+.PHONY: help demo demo-down test check unit apiserver e2e bench crds docs fmt clean requirements
 
 help: ## Show what can be done
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -33,6 +33,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	.venv/bin/mypy
 	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
+	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
 
 unit: .venv/.ready ## The tests that need no cluster (seconds)
 	$(PYTHON) -m pytest -q -m "not apiserver and not cluster"
@@ -48,6 +49,9 @@ bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/ben
 
 crds: .venv/.ready ## Write crds/ from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
+
+docs: .venv/.ready ## Write the generated pages and pictures of docs/
+	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
 
 fmt: .venv/.ready ## Format the code
 	.venv/bin/ruff format .

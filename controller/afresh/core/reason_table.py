@@ -1,0 +1,213 @@
+"""What every reason means: of what it is said, when it appears, and what to do about it.
+
+One row per value of `Reason` and of `Outcome`; data for people, from which docs/reasons.md is
+generated. Nothing decides by it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Subject(StrEnum):
+    """What a reason can be said of."""
+
+    PACKAGE = "package"
+    SUBTASK = "subtask"
+    EPISODE = "episode"  # the outcome in `.status.attempts` of a Subtask, and of an Event
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """One reason. `when` and `mend` are sentences; `mend` says what a person does about it."""
+
+    reason: str
+    of: frozenset[Subject]
+    when: str
+    mend: str
+
+
+_PACKAGE = frozenset({Subject.PACKAGE})
+_SUBTASK = frozenset({Subject.SUBTASK})
+_BOTH = _PACKAGE | _SUBTASK
+_EPISODE = frozenset({Subject.EPISODE})
+_ENDED = _SUBTASK | _EPISODE
+_ALL = _PACKAGE | _ENDED
+
+_NOTHING = "Nothing."
+_LOOK = (
+    "Read the attempt in `kubectl describe st`. Add guidance (`afresh guide`), or change the "
+    "prompt or the acceptance command and raise the revision."
+)
+
+# One row per reason reads better than one line per argument.
+# fmt: off
+_ABOUT_PACKAGES = (
+    ReasonRow("InvalidSpec", _PACKAGE,
+        "The package cannot be read, two ids differ only in case, or subtasks depend on each "
+        "other in a circle.",
+        "Correct what the message names."),
+    ReasonRow("AgentClassNotFound", _PACKAGE,
+        "There is no AgentClass of the name in `spec.agentClassName`.",
+        "Correct the name, or have the class created."),
+    ReasonRow("BranchInUse", _PACKAGE,
+        "An older package works on the same branch of the same repository.",
+        "Delete the other package, or make this one anew with another `spec.repository.branch`."),
+    ReasonRow("ImageNotAllowed", _PACKAGE,
+        "`spec.image` is neither the class's image nor matched by its `allowedImages`.",
+        "Use the class's image, or have `allowedImages` of the class extended."),
+    ReasonRow("NotSupported", _PACKAGE,
+        "The package or its class sets a field that this version does not act on.",
+        "Do what the message says with that field."),
+    ReasonRow("AboveCeiling", _PACKAGE,
+        "The package asks for more memory, CPU, disk or processes than its class allows.",
+        "Lower the field that the message names, or have `ceilings` of the class raised."),
+    ReasonRow("OrderTooLarge", _PACKAGE,
+        "What the next episode is told is over 200 KiB.",
+        "Shorten the prompt, the guidance or the goal."),
+    ReasonRow("StartRefused", _PACKAGE,
+        "The API server refused an object that the next episode needs, by a quota or an admission "
+        "policy for instance. It is asked again every 30 s.",
+        "Mend what the message quotes."),
+    ReasonRow("BeingDeleted", _PACKAGE,
+        "The package has been deleted and its episodes are being stopped.",
+        _NOTHING),
+    ReasonRow("Suspended", _PACKAGE,
+        "`spec.suspend` is true and nothing runs any more.",
+        "Set it to false to go on (`afresh resume`)."),
+    ReasonRow("EpisodeQueued", _PACKAGE,
+        "The Job is suspended: its Kueue queue has not admitted it.",
+        "Nothing. If it stays, look at the LocalQueue named by `spec.queueName` and its quota."),
+    ReasonRow("EpisodeNotStarted", _PACKAGE,
+        "The Job has been made and its pod is not made or not scheduled; the message has the "
+        "cluster's own words.",
+        "Nothing if it passes; else give the cluster what the message asks for."),
+    ReasonRow("BackingOff", _PACKAGE,
+        "A provider, a node or the repository's host failed, and the next episode waits 2, 4, 8 "
+        "... at most 300 s, or till the provider's reset time.",
+        "Nothing; it goes on by itself."),
+    ReasonRow("GateClosed", _PACKAGE,
+        "The provider limits the rate of the package's Secret. Now and then one package tries; "
+        "all others that use the Secret wait.",
+        "Nothing; the gate opens by itself."),
+    ReasonRow("ClassBusy", _PACKAGE,
+        "As many episodes of the AgentClass run as its `maxConcurrentEpisodes` allows.",
+        "Nothing. If it lasts, have `maxConcurrentEpisodes` raised."),
+    ReasonRow("UnpricedModel", _PACKAGE,
+        "`spec.budget.maxCostUSD` is set and the class has no price for its model.",
+        "Have the model added to `pricing` of the class, or use `maxTokens` instead."),
+    ReasonRow("PlanBehind", _PACKAGE,
+        "The plan on the branch differs from the status; a runner without an agent brings it in "
+        "line.",
+        _NOTHING),
+    ReasonRow("EpisodeLimit", _PACKAGE,
+        "As many episodes have run as `spec.maxEpisodes` allows, and there is more to do.",
+        "Raise `spec.maxEpisodes`, after a look at what took so many."),
+    ReasonRow("Succeeded", _PACKAGE,
+        "Every subtask is done, or skipped by its user.",
+        "Nothing. Review the branch and merge it."),
+    ReasonRow("NeedsReview", _PACKAGE,
+        "Nothing can run any more and some subtask is `[!]` or `[S]`, or an agent went out of its "
+        "scope.",
+        "Read `.status.reviews` (`afresh report`). Answer each with guidance, an edit, a skip or a "
+        "raised revision."),
+)
+
+_ABOUT_SUBTASKS = (
+    ReasonRow("EpisodeRunning", _BOTH, "An agent works on it.", _NOTHING),
+    ReasonRow("Waiting", _SUBTASK,
+        "It is new or asked for again, and has not started: others are before it in the list, or "
+        "what it depends on is not done.",
+        "Nothing. If it stays, look at the subtasks in its `dependsOn`."),
+    ReasonRow("Verified", _SUBTASK,
+        "The acceptance command passed and the commit is on the branch.",
+        _NOTHING),
+    ReasonRow("TooManyFailures", _SUBTASK,
+        "It failed `spec.maxConsecutiveFailures` times in a row. What depends on it does not "
+        "start; the others go on.",
+        _LOOK),
+    ReasonRow("SkippedByUser", _SUBTASK,
+        "Its `skip` is true. What depends on it goes on.",
+        "Nothing. Set `skip` to false to have it done after all."),
+    ReasonRow("Removed", _SUBTASK,
+        "It is no longer in `spec.subtasks`. The package's record keeps it, so that no attempt's "
+        "number is used twice.",
+        _NOTHING),
+)
+
+_COUNTED = " It counts as a failure, and a fresh agent tries."
+
+_OUTCOMES = (
+    ReasonRow("Success", _EPISODE,
+        "The episode ended well; its subtask is then `Verified`.",
+        _NOTHING),
+    ReasonRow("NoChanges", _ENDED,
+        "The agent changed nothing. If the acceptance command passes and the agent said why "
+        "nothing is needed, the subtask is done; else it counts as a failure, and a fresh agent "
+        "tries.",
+        "Nothing where it is done. Else see whether the prompt says what is to change."),
+    ReasonRow("Blocked", _ENDED,
+        "The agent says that it cannot or may not go on; the message has its words. Other subtasks "
+        "go on.",
+        "Decide what it asks. Say it with `afresh guide`, or skip the subtask."),
+    ReasonRow("OutOfScope", _ENDED,
+        "The agent changed a file outside `files`, added more than `maxNewFiles`, or left a nested "
+        "repository. The package halts; its work is not on the branch.",
+        "Widen `files` or `maxNewFiles`, or add guidance; then raise the revision. Or skip it."),
+    ReasonRow("VerifyFailed", _ENDED,
+        "The acceptance command did not exit with 0 on the agent's commit." + _COUNTED,
+        _LOOK),
+    ReasonRow("AgentError", _ENDED,
+        "The agent's program ended with an error." + _COUNTED,
+        "Read the end of its log in `kubectl describe st`."),
+    ReasonRow("NoResult", _ENDED,
+        "The agent's program ended without saying that it is done." + _COUNTED,
+        "Read the end of its log in `kubectl describe st`."),
+    ReasonRow("TurnLimit", _ENDED,
+        "The model answered `spec.episode.maxTurns` times." + _COUNTED,
+        "Make the subtask smaller, or raise `spec.episode.maxTurns`."),
+    ReasonRow("Timeout", _ENDED,
+        "The agent ran for `spec.episode.timeoutSeconds`." + _COUNTED,
+        "Make the subtask smaller, or raise `spec.episode.timeoutSeconds`."),
+    ReasonRow("ContextExhausted", _ENDED,
+        "The agent filled its model's context window." + _COUNTED,
+        "Make the subtask smaller, or name the files that it needs."),
+    ReasonRow("OutOfMemory", _ENDED,
+        "The agent used more memory than its limit." + _COUNTED,
+        "Raise `spec.resources.limits.memory`, or make the subtask smaller."),
+    ReasonRow("ProcessLimit", _ENDED,
+        "The agent ran into its limit on processes." + _COUNTED,
+        "Raise `spec.pidsLimit`, or have its commands run fewer processes."),
+    ReasonRow("DiskFull", _ENDED,
+        "The episode used more disk than its limit." + _COUNTED,
+        "Raise `ephemeral-storage` in `spec.resources.limits`."),
+    ReasonRow("Transient", _ENDED,
+        "The model's provider limited the rate, was overloaded or could not be reached. It does "
+        "not count as a failure.",
+        "Nothing; it goes on by itself."),
+    ReasonRow("Infrastructure", _ENDED,
+        "The pod was lost: a node, an eviction, an image pull, a deadline before the agent ran, or "
+        "a repository that cannot be reached. It does not count as a failure.",
+        "Nothing if it passes; else mend what the message names."),
+    ReasonRow("Auth", _ALL,
+        "A key or a password is missing or refused: the model's, or the repository's. The package "
+        "is stalled and tries again after 30, 60 ... at most 300 s.",
+        "Correct the Secret that the message names; `afresh retry` tries at once."),
+    ReasonRow("Config", _ALL,
+        "An image, a Secret's key, the setup command or the repository's address is wrong. The "
+        "package is stalled and tries again after 30, 60 ... at most 300 s.",
+        "Mend what the message names; an edit or `afresh retry` tries at once."),
+    ReasonRow("BudgetExceeded", _ALL,
+        "`spec.budget` is used up.",
+        "Raise `spec.budget` to go on, after a look at what took so much."),
+    ReasonRow("Conflict", _ENDED,
+        "Somebody else pushed to the branch and the work does not fit on top. It does not count as "
+        "a failure; a fresh agent works from the new head.",
+        "Nothing. If it repeats, let nobody else push there while the package runs."),
+    ReasonRow("Cancelled", _ENDED,
+        "The operator stopped the episode: `afresh cancel`, a removed subtask or a deleted "
+        "package. It does not count as a failure.",
+        _NOTHING),
+)
+# fmt: on
+
+ROWS: tuple[ReasonRow, ...] = (*_ABOUT_PACKAGES, *_ABOUT_SUBTASKS, *_OUTCOMES)

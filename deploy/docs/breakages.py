@@ -1,0 +1,146 @@
+"""What can be wrong with a package or around it, and its mend; one thing at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deploy.docs.edits import edited
+from deploy.docs.events import Cause, Event
+from deploy.docs.world import World, new_class
+
+
+@dataclass(frozen=True, slots=True)
+class Breakage:
+    """Something wrong: how it comes about, and how it goes away."""
+
+    name: str
+    cause: Cause
+    come: Callable[[World], World | None]
+    go: Callable[[World], World]
+
+
+def breakages() -> Iterator[Event]:
+    """What stalls a package, each as two events: it comes where nothing is wrong, and it goes."""
+    yield from _events(BREAKAGES)
+
+
+def crowding() -> Iterator[Event]:
+    """What keeps episodes from being started, and goes away; all else may happen meanwhile."""
+    yield from _events(CROWDING)
+
+
+def _events(items: Sequence[Breakage]) -> Iterator[Event]:
+    for item in items:
+        yield Event(item.name, item.cause, _coming(item))
+        yield Event("mended", item.cause, _going(item))
+
+
+def _coming(item: Breakage) -> Callable[[World], World | None]:
+    def come(world: World) -> World | None:
+        broken = None if world.broken else item.come(world)
+        phase = world.package.status.phase or ""
+        return broken and replace(broken, broken=item.name, broken_in=phase)
+
+    return come
+
+
+def _going(item: Breakage) -> Callable[[World], World | None]:
+    def go(world: World) -> World | None:
+        return replace(item.go(world), broken="") if world.broken == item.name else None
+
+    return go
+
+
+def _of_world(**fields: Any) -> Callable[[World], World]:
+    return lambda world: replace(world, **fields)
+
+
+def _of_spec(**fields: Any) -> Callable[[World], World]:
+    return lambda world: edited(world, **fields)
+
+
+# As JSON, where a control character takes six bytes, this is more than an Order may hold.
+_LONG = "\x01" * 32_000 + "x"
+_LONG_GUIDANCE = [f"{number}" + "\x01" * 490 for number in range(20)]
+
+
+def _with_prompts(prompt: str, guidance: list[str]) -> Callable[[World], World]:
+    def apply(world: World) -> World:
+        entries = [e.to_manifest() | {"prompt": prompt} for e in world.package.spec.subtasks]
+        return edited(world, subtasks=entries, guidance=guidance)
+
+    return apply
+
+
+def _in_a_circle(world: World) -> World | None:
+    entries = [entry.to_manifest() for entry in world.package.spec.subtasks]
+    if len(entries) < 2:
+        return None
+    first, second = entries
+    ring = [first | {"dependsOn": [second["id"]]}, second | {"dependsOn": [first["id"]]}]
+    return edited(world, subtasks=ring)
+
+
+def _in_no_circle(world: World) -> World:
+    entries = [e.to_manifest() | {"dependsOn": []} for e in world.package.spec.subtasks]
+    return edited(world, subtasks=entries)
+
+
+def _with_price_limit(limit: str | None) -> Callable[[World], World]:
+    def apply(world: World) -> World:
+        budget = world.package.spec.budget
+        return edited(
+            world,
+            budget={**(budget.to_manifest() if budget else {"maxTokens": 1}), "maxCostUSD": limit},
+        )
+
+    return apply
+
+
+BREAKAGES = (
+    Breakage(
+        "class deleted",
+        Cause.PERSON,
+        _of_world(agent_class=None),
+        _of_world(agent_class=new_class()),
+    ),
+    Breakage(
+        "another package on the branch",
+        Cause.PERSON,
+        _of_world(rival="team-a/other"),
+        _of_world(rival=None),
+    ),
+    Breakage("a circle", Cause.PERSON, _in_a_circle, _in_no_circle),
+    Breakage(
+        "another image",
+        Cause.PERSON,
+        _of_spec(image="example.com/other:1"),
+        _of_spec(image=None),
+    ),
+    Breakage(
+        "a budget without prices", Cause.PERSON, _with_price_limit("1"), _with_price_limit(None)
+    ),
+    Breakage("many processes", Cause.PERSON, _of_spec(pidsLimit=4096), _of_spec(pidsLimit=None)),
+    Breakage(
+        "an unsupported field",
+        Cause.PERSON,
+        _of_spec(verify={"command": ["true"], "image": "example.com/verify:1"}),
+        _of_spec(verify={"command": ["true"]}),
+    ),
+    Breakage(
+        "large prompts",
+        Cause.PERSON,
+        _with_prompts(_LONG, _LONG_GUIDANCE),
+        _with_prompts("Do it.", []),
+    ),
+)
+
+CROWDING = (
+    Breakage("the class is full", Cause.LOOP, _of_world(busy=True), _of_world(busy=False)),
+    Breakage(
+        "refused by the API server",
+        Cause.LOOP,
+        _of_world(refuses=True),
+        _of_world(refuses=False),
+    ),
+)

@@ -1,0 +1,27 @@
+"""The edges of a diagram as a Mermaid `stateDiagram-v2`, which code hosts draw."""
+
+from collections.abc import Sequence
+
+from deploy.docs.edges import ANY, END, START, Diagram, Edge
+
+
+def render(diagram: Diagram, edges: Sequence[Edge]) -> str:
+    """Return the text of the diagram, without a fence."""
+    shown = {name for edge in edges for name in (edge.source, edge.target)}
+    named = [name for name in (ANY, *diagram.groups) if name in shown]
+    lines = ["stateDiagram-v2"]
+    lines += [f'    state "{_title(diagram, name)}" as {_id(name)}' for name in named]
+    for edge in edges:
+        source = "[*]" if edge.source == START else _id(edge.source)
+        target = "[*]" if edge.target == END else _id(edge.target)
+        lines.append(f"    {source} --> {target}: {', '.join(edge.words)}")
+    return "\n".join(lines)
+
+
+def _id(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def _title(diagram: Diagram, name: str) -> str:
+    members = diagram.groups.get(name)
+    return f"{name}: {', '.join(members)}" if members else name

@@ -1,0 +1,117 @@
+"""A diagram as an SVG picture. Knows boxes and lines; where they are is `deploy.docs.places`'."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from afresh.api.phases import SubtaskPhase
+from afresh.core.records import MARKERS
+from deploy.docs.edges import ANY, END, START, Diagram, Edge
+from deploy.docs.places import Box, Layout, Place
+
+LINE_HEIGHT = 16
+_STYLE = """\
+    .paper { fill: #ffffff }
+    .phase { fill: #f6f8fa; stroke: #57606a; stroke-width: 1.5 }
+    .good { fill: #f0fff4; stroke: #1a7f37; stroke-width: 1.5 }
+    .working { fill: #eef6ff; stroke: #0969da; stroke-width: 1.5 }
+    .person { fill: #fff8e5; stroke: #9a6700; stroke-width: 1.5 }
+    .group { fill: none; stroke: #afb8c1; stroke-width: 1.2; stroke-dasharray: 3 4 }
+    .any { fill: #ffffff; stroke: #57606a; stroke-width: 1.2; stroke-dasharray: 3 3 }
+    .dot { fill: #424a53 }
+    .h { font-size: 15px; font-weight: 600; fill: #1f2328; text-anchor: middle }
+    .m { font-size: 13px; fill: #1f2328; text-anchor: middle;
+         font-family: ui-monospace, 'DejaVu Sans Mono', monospace }
+    .g { font-size: 12px; fill: #6e7781 }
+    .t { font-size: 12px; fill: #424a53; paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
+    .line { fill: none; stroke: #424a53; stroke-width: 1.5; marker-end: url(#tip) }
+    .edit { stroke: #9a6700; stroke-dasharray: 6 4 }
+"""
+_TIP = (
+    '  <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
+    'markerHeight="7" orient="auto-start-reverse">'
+    '<path d="M0 0 L10 5 L0 10 z" fill="#424a53"/></marker></defs>'
+)
+_FONT = "ui-sans-serif, system-ui, 'Helvetica Neue', Arial, sans-serif"
+_CLASSES = {
+    "Done": "good",
+    "Succeeded": "good",
+    "Running": "working",
+    "Queued": "working",
+    "NeedsReview": "person",
+    "Failed": "person",
+    "Stalled": "person",
+}
+
+
+def render(diagram: Diagram, edges: Sequence[Edge], layout: Layout) -> str:
+    """Return the picture's text. Raises KeyError for a phase that has no box."""
+    width, height = layout.width, layout.height
+    body = [
+        *(_group(name, box) for name, box in layout.groups.items()),
+        *(line for edge in edges for line in _edge(edge, layout)),
+        *(line for name, box in layout.phases.items() for line in _phase(diagram, name, box)),
+        f'  <text class="g" x="{width - 20}" y="{height - 12}" text-anchor="end">'
+        "dashed: a person's edit</text>",
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'font-family="{_FONT}" role="img" aria-labelledby="title">',
+            f'  <title id="title">{escape(diagram.title)}</title>',
+            f"  <style>\n{_STYLE}  </style>",
+            _TIP,
+            f'  <rect class="paper" width="{width}" height="{height}" rx="8"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _group(name: str, box: Box) -> str:
+    x, y, width, height = box
+    return (
+        f'  <rect class="group" x="{x}" y="{y}" width="{width}" height="{height}" rx="10"/>\n'
+        f'  <text class="g" x="{x + 12}" y="{y + 20}">{escape(name)}</text>'
+    )
+
+
+def _phase(diagram: Diagram, name: str, box: Box) -> Iterator[str]:
+    x, y, width, height = box
+    middle, centre = x + width // 2, y + height // 2
+    if name in (START, END):
+        yield f'  <circle class="dot" cx="{middle}" cy="{centre}" r="{width // 2}"/>'
+        return
+    kind = "any" if name == ANY else _CLASSES.get(name, "phase")
+    yield (
+        f'  <rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" '
+        f'rx="{height // 2 if name == ANY else 8}"/>'
+    )
+    if name == ANY:
+        yield f'  <text class="t" x="{middle}" y="{centre + 4}" text-anchor="middle">{name}</text>'
+    elif SubtaskPhase.DONE in diagram.phases:
+        marker = MARKERS[SubtaskPhase(name)]
+        yield f'  <text class="h" x="{middle}" y="{centre - 2}">{name}</text>'
+        yield f'  <text class="m" x="{middle}" y="{centre + 18}">{marker}</text>'
+    else:
+        yield f'  <text class="h" x="{middle}" y="{centre + 5}">{name}</text>'
+
+
+def _edge(edge: Edge, layout: Layout) -> Iterator[str]:
+    place = layout.edges.get((edge.source, edge.target)) or _straight(edge, layout)
+    kind = "line edit" if edge.by_person else "line"
+    yield f'  <path class="{kind}" d="{place.path}"/>'
+    for number, words in enumerate(edge.words):
+        y = place.y + number * LINE_HEIGHT
+        yield (
+            f'  <text class="t" x="{place.x}" y="{y}" text-anchor="{place.anchor}">'
+            f"{escape(words)}</text>"
+        )
+
+
+def _straight(edge: Edge, layout: Layout) -> Place:
+    boxes = layout.phases | layout.groups
+    (ax, ay, aw, ah), (bx, by, bw, bh) = boxes[edge.source], boxes[edge.target]
+    right = ax < bx
+    x1, x2 = (ax + aw, bx) if right else (ax, bx + bw)
+    y1, y2 = ay + ah // 2, by + bh // 2
+    return Place(f"M{x1} {y1} L{x2} {y2}", (x1 + x2) // 2, (y1 + y2) // 2 - 6)

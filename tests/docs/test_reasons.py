@@ -1,0 +1,36 @@
+from collections import Counter
+
+import pytest
+
+from afresh.contract.words import Outcome
+from afresh.core.reason_table import ROWS, Subject
+from afresh.core.reasons import Reason
+from deploy.docs.explore import explored
+
+REASONS = sorted({str(reason) for reason in (*Reason, *Outcome)})
+
+
+def test_the_table_of_reasons_has_one_row_for_each_reason_and_no_other() -> None:
+    rows = Counter(row.reason for row in ROWS)
+
+    assert rows == Counter(REASONS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.reason} is of what its row says")
+def test_a_reason_is_given_to_just_what_its_row_says(row) -> None:
+    seen = {subject for subject, _, reason in explored().facts if reason == row.reason}
+
+    assert seen == row.of
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.reason} in sentences")
+def test_a_row_says_in_sentences_when_it_appears_and_what_to_do(row) -> None:
+    assert row.when.endswith(".")
+    assert row.mend.endswith(".")
+    assert "|" not in row.when + row.mend, "it would end the cell of the table"
+
+
+def test_the_loop_gives_no_reason_that_has_no_row() -> None:
+    wanted = {row.reason for row in ROWS}
+
+    assert {reason for subject, _, reason in explored().facts if subject in Subject} <= wanted
