@@ -1,4 +1,4 @@
-"""A narrow port to the API server: plain dicts in and out, five verbs, errors translated once.
+"""A narrow port to the API server: plain dicts in and out, six verbs, errors translated once.
 
 Owns the connection. Knows nothing of what the objects mean.
 """
@@ -6,16 +6,19 @@ Owns the connection. Knows nothing of what the objects mean.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
+import yaml
 from kubernetes.aio import client, config
 from kubernetes.aio.client.exceptions import ApiException
 
 from afresh import metrics
 from afresh.kube.errors import (
+    ConfigurationError,
     ConflictError,
     KubeError,
     NotFoundError,
@@ -25,6 +28,8 @@ from afresh.kube.errors import (
 
 Manifest = dict[str, Any]
 TIMEOUT_SECONDS = 30
+POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
 TRIES = 4
 FIRST_PAUSE = 0.25
 PAGE_SIZE = 500
@@ -60,19 +65,32 @@ TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 class Kube:
     """The API server, as the operator's ServiceAccount or the user's kubeconfig may use it."""
 
-    def __init__(self, api: client.ApiClient) -> None:
+    def __init__(self, api: client.ApiClient, namespace: str = "default") -> None:
         self._api = api
+        self.namespace = namespace
+        """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
 
     @classmethod
-    async def connect(cls, kubeconfig: str | None = None) -> Self:
-        """Connect by `kubeconfig`; else from inside a cluster; else by the user's kubeconfig."""
+    async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
+        """Connect by `kubeconfig`; else from inside a cluster; else by the user's kubeconfig.
+
+        Raises ConfigurationError if none of them tells how.
+        """
         settings = client.Configuration()
         settings.connection_pool_maxsize = 64
-        if kubeconfig or not _in_cluster():
-            await config.load_kube_config(kubeconfig, client_configuration=settings)
-        else:
-            config.load_incluster_config(client_configuration=settings)
-        return cls(client.ApiClient(configuration=settings))
+        try:
+            if kubeconfig or context or not _in_cluster():
+                loaded = await config.load_kube_config(
+                    kubeconfig, context, client_configuration=settings
+                )
+                namespace = loaded.current_context["context"].get("namespace")
+            else:
+                config.load_incluster_config(client_configuration=settings)
+                namespace = _pod_namespace()
+            return cls(client.ApiClient(configuration=settings), namespace or "default")
+        # The loader does not ask whether a file has the form of a kubeconfig.
+        except (config.ConfigException, yaml.YAMLError, *ODD_FILE) as error:
+            raise _unconfigured(kubeconfig, error) from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -134,6 +152,12 @@ class Kube:
         path = resource.path(meta.get("namespace"), meta["name"], sub)
         return await self._call("PATCH", path, body=patch)
 
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, operations: Sequence[Manifest]
+    ) -> Manifest:
+        """Apply a JSON patch and return the new object. Raises RefusedError if a `test` fails."""
+        return await self._call("PATCH", resource.path(namespace, name), body=list(operations))
+
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
         """Delete that very object and, in the background, what it owns. Gone already is well."""
         options = {
@@ -193,6 +217,19 @@ class Kube:
 
 def _in_cluster() -> bool:
     return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def _pod_namespace() -> str:
+    return Path(POD_NAMESPACE).read_text().strip()
+
+
+def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationError:
+    paths = kubeconfig or config.KUBE_CONFIG_DEFAULT_LOCATION
+    if not any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path):
+        return ConfigurationError(
+            f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
+        )
+    return ConfigurationError(f"The kubeconfig {paths} cannot be used: {error}")
 
 
 def _translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:

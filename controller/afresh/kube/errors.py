@@ -5,6 +5,10 @@ class KubeError(Exception):
     """The API server did not do what was asked."""
 
 
+class ConfigurationError(KubeError):
+    """Nothing tells how to reach an API server, or what tells it cannot be used."""
+
+
 class NotFoundError(KubeError):
     """The object does not exist."""
 

@@ -1,0 +1,1 @@
+"""The command `afresh`: what people do with packages beyond kubectl. Needs no operator's rights."""

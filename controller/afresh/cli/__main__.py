@@ -1,0 +1,56 @@
+"""The program: `afresh`, `kubectl afresh`, and `python -m afresh.cli`.
+
+Owns the exit codes: 0, 1 for a failure, 2 for bad use, 130 when interrupted. Errors are one
+sentence on standard error.
+"""
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from afresh.cli.commands import afresh
+from afresh.cli.printable import plain_line
+from afresh.cli.requests import CommandError
+
+INTERRUPTED = 130
+# kubectl runs a program of this name for `kubectl afresh`.
+PLUGIN = "kubectl-afresh"
+
+
+def main() -> int:
+    """Run one command and return its exit code."""
+    # What a credential plugin says goes through the log of the Kubernetes client.
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    program = "kubectl afresh" if Path(sys.argv[0]).name.startswith(PLUGIN) else "afresh"
+    try:
+        code = afresh.main(prog_name=program, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.UsageError as error:
+        said = error.format_message().rstrip(".")
+        path = error.ctx.command_path if error.ctx else program
+        return _fail(f"{said}; see {path} --help.", error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except CommandError as error:
+        return _fail(str(error), 1)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("Interrupted.", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has seen enough; what is left to be flushed at the exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _fail(sentence: str, code: int) -> int:
+    print(f"error: {plain_line(sentence)}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

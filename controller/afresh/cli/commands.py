@@ -1,0 +1,171 @@
+"""The commands, as the command line shows them. No logic: arguments become requests."""
+
+import click
+
+from afresh import __version__
+from afresh.cli.options import about_a_package
+from afresh.cli.requests import Cancel, Form, Guide, Request, Retry, Skip, Suspend, Target
+from afresh.core.denylist import history_wording
+from afresh.core.text import one_line
+
+MAX_DIRECTIVE = 500
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def afresh() -> None:
+    """Answer what a WorkPackage asks of people: guide, skip, retry, suspend, cancel, report.
+
+    \b
+    Example: afresh report token-auth -n team-a
+    """
+
+
+class BadDirectiveError(click.ClickException):
+    """A directive that no agent may be given."""
+
+    exit_code = 2
+
+
+def _directive(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    directive = one_line(text)
+    if not directive:
+        raise BadDirectiveError("The directive is empty: say what is to be done.")
+    if len(directive) > MAX_DIRECTIVE:
+        raise BadDirectiveError(
+            f"The directive has {len(directive)} characters, and {MAX_DIRECTIVE} are allowed:"
+            " shorten it, or write it into the subtask's prompt."
+        )
+    found = history_wording(directive)
+    if found:
+        raise BadDirectiveError(
+            f'The directive tells of the past ("{found}"), which the next agent knows nothing of:'
+            ' say in the present tense what is to be done, such as "Use JWT."'
+        )
+    return directive
+
+
+@afresh.command()
+@about_a_package
+@click.argument("subtask")
+@click.argument("directive", callback=_directive)
+def guide(target: Target, subtask: str, directive: str) -> None:
+    """Give SUBTASK of PACKAGE one more directive, and run it again.
+
+    The directive says in the present tense what is to be done. It is added to the guidance of the
+    subtask, whose revision rises by one. The lines to copy into a manifest kept in git are printed.
+
+    \b
+    Example: afresh guide token-auth T004 "Use JWT, signed with the key in settings."
+    """
+    _change(Guide(subtask=subtask, directive=directive), target)
+
+
+@afresh.command()
+@about_a_package
+@click.argument("subtasks", metavar="SUBTASK...", nargs=-1, required=True)
+def skip(target: Target, subtasks: tuple[str, ...]) -> None:
+    """Leave each SUBTASK of PACKAGE out; what depends on it goes on.
+
+    \b
+    Example: afresh skip token-auth T004 T005
+    """
+    _change(Skip(subtasks=subtasks), target)
+
+
+@afresh.command()
+@about_a_package
+@click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1)
+def retry(target: Target, subtasks: tuple[str, ...]) -> None:
+    """Run each SUBTASK of PACKAGE again: its revision rises by one, and skip becomes false.
+
+    Without a SUBTASK, all that wait for a person run again, and a package that is stalled is asked
+    to go on; kubectl can ask that too:
+
+    \b
+      kubectl annotate --overwrite wp token-auth -n team-a \\
+        afresh.dev/retry-requested-at="$(date -u +%FT%T.%6NZ)"
+
+    \b
+    Example: afresh retry token-auth T004
+    """
+    _change(Retry(subtasks=subtasks), target)
+
+
+@afresh.command()
+@about_a_package
+def suspend(target: Target) -> None:
+    """Start nothing new of PACKAGE; what runs may end.
+
+    \b
+    Example: afresh suspend token-auth
+    """
+    _change(Suspend(suspend=True), target)
+
+
+@afresh.command()
+@about_a_package
+def resume(target: Target) -> None:
+    """Go on with PACKAGE after it was suspended.
+
+    \b
+    Example: afresh resume token-auth
+    """
+    _change(Suspend(suspend=False), target)
+
+
+@afresh.command()
+@about_a_package
+def cancel(target: Target) -> None:
+    """Stop what runs of PACKAGE now. It does not count as a failure.
+
+    The package goes on with a fresh agent, unless it is suspended. The operator's answer is
+    .status.lastHandledCancel. The same with kubectl:
+
+    \b
+      kubectl annotate --overwrite wp token-auth -n team-a \\
+        afresh.dev/cancel-requested-at="$(date -u +%FT%T.%6NZ)"
+
+    \b
+    Example: afresh cancel token-auth
+    """
+    _change(Cancel(), target)
+
+
+@afresh.command()
+@about_a_package
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(list(Form), case_sensitive=False),
+    default=Form.MARKDOWN,
+    show_default=True,
+    help="How to write it.",
+)
+def report(target: Target, form: Form) -> None:
+    """Tell where PACKAGE stands, what waits for a person, and what agents noted on its branch.
+
+    The branch is read with your own git and its credentials.
+
+    \b
+    Example: afresh report token-auth -n team-a
+    """
+    from afresh.cli import perform  # noqa: PLC0415  # slow to import; --help needs none of it
+
+    click.echo(perform.report(form, target), nl=False)
+
+
+@afresh.command()
+def version() -> None:
+    """Print the version of this command.
+
+    \b
+    Example: afresh version
+    """
+    click.echo(f"afresh {__version__}")
+
+
+def _change(request: Request, target: Target) -> None:
+    from afresh.cli import perform  # noqa: PLC0415  # as above
+
+    click.echo(perform.change(request, target), nl=False)

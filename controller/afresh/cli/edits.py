@@ -1,0 +1,203 @@
+"""From what is asked and what the package says to one JSON patch. Pure.
+
+Every patch tests what it rests on, so that the API server refuses it if somebody else was faster,
+and touches no other field.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, assert_never
+
+from afresh.api.meta import ApiModel
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION, WorkPackage
+from afresh.cli.requests import Cancel, CommandError, Guide, Request, Retry, Skip, Suspend
+
+MAX_DIRECTIVES = 20
+
+Operation = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A change of one package, what to tell about it, and its lines for a manifest.
+
+    Without operations nothing needs to change.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    message: str
+    lines: dict[str, Any] | None = None
+
+
+def edit_of(request: Request, package: WorkPackage, now: datetime) -> Edit:
+    """Return the change that `request` asks for. Raises CommandError if there is none."""
+    match request:
+        case Guide():
+            return _guide(request, package)
+        case Skip():
+            return _skip(request, package)
+        case Retry():
+            return _retry(request, package, now)
+        case Suspend():
+            return _suspend(request, package)
+        case Cancel():
+            return _cancel(package, now)
+        case _:
+            assert_never(request)
+
+
+def _guide(request: Guide, package: WorkPackage) -> Edit:
+    index, entry = _find(package, request.subtask)
+    if request.directive in entry.guidance:
+        raise CommandError(
+            f"{entry.id} has this directive already; afresh retry runs {entry.id} again."
+        )
+    if len(entry.guidance) >= MAX_DIRECTIVES:
+        raise CommandError(
+            f"{entry.id} has {MAX_DIRECTIVES} directives, and no more are allowed: remove some,"
+            " or write them into its prompt."
+        )
+    revision = _next_revision(package, entry)
+    guidance = [*entry.guidance, request.directive]
+    kept = " It stays left out while skip is true." if entry.skip else ""
+    return Edit(
+        operations=(
+            *_set(index, entry, "guidance", guidance),
+            *_set(index, entry, "revision", revision),
+        ),
+        message=f"{entry.id} has the directive, and runs again as revision {revision}.{kept}",
+        lines=_lines([{"id": entry.id, "guidance": guidance, "revision": revision}]),
+    )
+
+
+def _skip(request: Skip, package: WorkPackage) -> Edit:
+    found = _find_all(package, request.subtasks)
+    phases = {record.id: record.phase for record in package.status.subtasks}
+    done = [entry.id for _, entry in found if phases.get(entry.id) is SubtaskPhase.DONE]
+    if done:
+        raise CommandError(f"{_names(done)} done: there is nothing left to skip.")
+    operations: list[Operation] = []
+    for index, entry in found:
+        operations += () if entry.skip else _set(index, entry, "skip", True)
+    names = _names([entry.id for _, entry in found])
+    return Edit(
+        operations=tuple(operations),
+        message=f"{names} left out; what depends on it goes on."
+        if operations
+        else f"{names} left out already.",
+        lines=_lines([{"id": entry.id, "skip": True} for _, entry in found]),
+    )
+
+
+def _retry(request: Retry, package: WorkPackage, now: datetime) -> Edit:
+    known = {entry.id for entry in package.spec.subtasks}
+    waiting = [review.id for review in package.status.reviews if review.id in known]
+    stalled = not request.subtasks and package.status.phase is PackagePhase.STALLED
+    found = _find_all(package, request.subtasks or waiting)
+    if not found and not stalled:
+        raise CommandError(
+            f"No subtask of {package.metadata.name} waits for a person, and it is not stalled:"
+            " name the subtasks that are to run again."
+        )
+    operations: list[Operation] = []
+    lines: list[dict[str, Any]] = []
+    for index, entry in found:
+        revision = _next_revision(package, entry)
+        operations += _set(index, entry, "revision", revision)
+        operations += _set(index, entry, "skip", False) if entry.skip else ()
+        lines.append({"id": entry.id, "revision": revision})
+        if entry.skip:
+            lines[-1]["skip"] = False
+    told = []
+    if found:
+        told.append(f"{_names([entry.id for _, entry in found], 'runs', 'run')} again.")
+    if stalled:
+        operations += _annotate(package, RETRY_ANNOTATION, now)
+        told.append(f"{package.metadata.name} is asked to go on from where it stalled.")
+    message = " ".join(told)
+    return Edit(
+        operations=tuple(operations), message=message, lines=_lines(lines) if lines else None
+    )
+
+
+def _suspend(request: Suspend, package: WorkPackage) -> Edit:
+    name, wanted = package.metadata.name, request.suspend
+    if package.spec.suspend is wanted:
+        state = "is suspended already" if wanted else "is not suspended"
+        return Edit(message=f"{name} {state}.")
+    done = "is suspended: what runs may end, and nothing new starts" if wanted else "goes on"
+    return Edit(
+        operations=(
+            {"op": "test", "path": "/spec/suspend", "value": _stored(package.spec, "suspend")},
+            {"op": "add", "path": "/spec/suspend", "value": wanted},
+        ),
+        message=f"{name} {done}.",
+    )
+
+
+def _cancel(package: WorkPackage, now: datetime) -> Edit:
+    name, running = package.metadata.name, package.status.current
+    what = f"{running} is asked to stop" if running else "nothing was running just now"
+    goes_on = "" if package.spec.suspend else f" afresh suspend {name} keeps it from going on."
+    return Edit(
+        operations=_annotate(package, CANCEL_ANNOTATION, now),
+        message=f"{name}: {what}.{goes_on}",
+    )
+
+
+def _find(package: WorkPackage, subtask: str) -> tuple[int, SubtaskEntry]:
+    for index, entry in enumerate(package.spec.subtasks):
+        if entry.id == subtask:
+            return index, entry
+    ids = [entry.id for entry in package.spec.subtasks]
+    shown = ", ".join(ids[:10]) + (", ..." if len(ids) > 10 else "")
+    raise CommandError(f'{package.metadata.name} has no subtask "{subtask}"; it has {shown}.')
+
+
+def _find_all(package: WorkPackage, subtasks: Iterable[str]) -> list[tuple[int, SubtaskEntry]]:
+    return [_find(package, subtask) for subtask in dict.fromkeys(subtasks)]
+
+
+def _next_revision(package: WorkPackage, entry: SubtaskEntry) -> int:
+    """One above what was asked for and what was run: an older manifest may have lowered it."""
+    observed = {record.id: record.observed_revision for record in package.status.subtasks}
+    return max(entry.revision, observed.get(entry.id, 0)) + 1
+
+
+def _set(index: int, entry: SubtaskEntry, field: str, value: Any) -> tuple[Operation, ...]:
+    """Set one field of one subtask, if subtask and field are still what was read."""
+    path = f"/spec/subtasks/{index}"
+    return (
+        {"op": "test", "path": f"{path}/id", "value": entry.id},
+        {"op": "test", "path": f"{path}/{field}", "value": _stored(entry, field)},
+        {"op": "add", "path": f"{path}/{field}", "value": value},
+    )
+
+
+def _stored(part: ApiModel, field: str) -> Any:
+    """What the API server has there; null, in a test of a JSON patch, stands for nothing at all."""
+    return part.to_manifest()[field] if field in part.model_fields_set else None
+
+
+def _annotate(package: WorkPackage, annotation: str, now: datetime) -> tuple[Operation, ...]:
+    request = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    path = "/metadata/annotations"
+    first: tuple[Operation, ...] = ()
+    if "annotations" not in package.metadata.model_fields_set:
+        first = (
+            {"op": "test", "path": path, "value": None},
+            {"op": "add", "path": path, "value": {}},
+        )
+    key = annotation.replace("~", "~0").replace("/", "~1")
+    return (*first, {"op": "add", "path": f"{path}/{key}", "value": request})
+
+
+def _lines(subtasks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"spec": {"subtasks": list(subtasks)}}
+
+
+def _names(ids: Sequence[str], one: str = "is", several: str = "are") -> str:
+    return f"{', '.join(ids)} {one if len(ids) == 1 else several}"

@@ -1,0 +1,125 @@
+"""Does on a cluster what a command asks for.
+
+Owns the connection and the retries; what changes is decided in `edits`, and what a report says in
+`report`. Imports the Kubernetes client, which takes a while: commands import this when they run.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import yaml
+
+from afresh import clock
+from afresh.api.work_package import WorkPackage
+from afresh.cli.branch_files import read_notes
+from afresh.cli.edits import Edit, edit_of
+from afresh.cli.markdown import write_markdown
+from afresh.cli.report import report_on
+from afresh.cli.requests import CommandError, Form, Request, Target
+from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.errors import (
+    ConflictError,
+    KubeError,
+    NotFoundError,
+    RefusedError,
+    UnavailableError,
+    UnreadableError,
+)
+from afresh.kube.observe import parse
+
+SECONDS = 45
+TRIES = 5
+COPY = "Lines to copy into a manifest that is kept in git:"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One package of one cluster."""
+
+    kube: Kube
+    namespace: str
+    name: str
+
+    async def read(self) -> WorkPackage:
+        """Return the package as it is now. Raises KubeError and UnreadableError."""
+        return parse(WorkPackage, await self.kube.get(WORK_PACKAGES, self.namespace, self.name))
+
+    async def change(self, request: Request) -> Edit:
+        """Make the change that `request` asks for and return it, or raise why not.
+
+        A patch that rests on what is no longer so is refused; one that is refused though nothing
+        it rests on has changed will always be.
+        """
+        for last in (False,) * (TRIES - 1) + (True,):
+            edit = edit_of(request, await self.read(), clock.now())
+            if not edit.operations:
+                return edit
+            try:
+                await self.kube.patch(WORK_PACKAGES, self.namespace, self.name, edit.operations)
+                return edit
+            except ConflictError:
+                if last:
+                    raise
+            except RefusedError:
+                if last or _alike(edit, edit_of(request, await self.read(), clock.now())):
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+
+def change(request: Request, target: Target) -> str:
+    """Change the package as asked and return what to tell. Raises CommandError."""
+    edit = asyncio.run(_on(target, lambda stored: stored.change(request)))
+    if edit.lines is None:
+        return f"{edit.message}\n"
+    lines = yaml.safe_dump(edit.lines, sort_keys=False, allow_unicode=True, width=1000)
+    return f"{edit.message}\n\n{COPY}\n\n{lines}"
+
+
+def report(form: Form, target: Target) -> str:
+    """Return the report on the package. Raises CommandError."""
+    package = asyncio.run(_on(target, lambda stored: stored.read()))
+    notes = read_notes(package.spec.repository.url, package.status.branch or package.branch)
+    told = report_on(package, notes)
+    if form is Form.JSON:
+        return json.dumps(told.to_json(), indent=2) + "\n"
+    return write_markdown(told) + "\n"
+
+
+async def _on(target: Target, work: Callable[[Stored], Awaitable[T]]) -> T:
+    try:
+        async with asyncio.timeout(SECONDS):
+            kube = await Kube.connect(target.kubeconfig, target.context)
+            try:
+                namespace = target.namespace or kube.namespace
+                return await _telling(work, Stored(kube, namespace, target.package))
+            finally:
+                await kube.close()
+    except TimeoutError:
+        raise CommandError(f"The API server gave no answer within {SECONDS} seconds.") from None
+    except UnavailableError as error:
+        raise CommandError(f"The API server cannot be reached: {error}") from error
+    except (KubeError, UnreadableError) as error:
+        raise CommandError(str(error)) from error
+
+
+async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
+    try:
+        return await work(stored)
+    except NotFoundError as error:
+        if f'"{stored.name}" not found' not in str(error):
+            raise CommandError("This cluster has no WorkPackages: install Afresh on it.") from error
+        raise CommandError(
+            f"There is no WorkPackage {stored.name} in the namespace {stored.namespace};"
+            f" see kubectl get wp -n {stored.namespace}."
+        ) from error
+
+
+def _alike(one: Edit, other: Edit) -> bool:
+    """Whether both rest on the same; the time in an annotation does not count."""
+    tests = [[op for op in edit.operations if op["op"] == "test"] for edit in (one, other)]
+    return tests[0] == tests[1]

@@ -1,0 +1,35 @@
+"""Makes texts of agents and servers safe to print: no control character is left. Pure."""
+
+import re
+
+from afresh.core.text import one_line
+
+# Colours and cursor movements. Of any other sequence the text stays to be seen, without its escape.
+_COLOURS = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
+_MARKDOWN = re.compile(r"([\\`*\[<|])")
+
+
+def plain_line(text: str) -> str:
+    """Return `text` as one line without escape sequences and control characters."""
+    return one_line(_COLOURS.sub("", text))
+
+
+def plain_lines(text: str) -> str:
+    """Return `text` without escape sequences and control characters; its lines are kept."""
+    lines = re.split(r"\r\n|\r|\n", _COLOURS.sub("", text).expandtabs(4))
+    return "\n".join(_printable(line).rstrip() for line in lines).strip("\n")
+
+
+def markdown_line(text: str) -> str:
+    """Return `text` as one line of Markdown that reads as it stands: no link, image or HTML."""
+    return _MARKDOWN.sub(r"\\\1", plain_line(text))
+
+
+def quoted(text: str) -> str:
+    """Return `text` as a Markdown quotation that it cannot break out of."""
+    lines = plain_lines(text).replace("<", "\\<").replace("![", "!\\[").split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _printable(line: str) -> str:
+    return "".join(ch if ch.isprintable() else " " for ch in line)
