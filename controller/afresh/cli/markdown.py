@@ -64,7 +64,8 @@ def _waiting(report: Report) -> str:
 
 def _item(report: Report, item: Waiting) -> str:
     message = f"\n\n{quoted(item.message)}" if item.message else ""
-    return f"### {item.id or report.name}: {item.reason}{message}\n\n{item.advice}"
+    ways = "\n".join(f"- {way.what}: `{way.command}`" for way in item.ways)
+    return f"### {item.id or report.name}: {item.reason}{message}\n\n{ways}"
 
 
 def _notes(report: Report, text: str) -> str:

@@ -33,13 +33,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One thing that can be done, and the command for it."""
+
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits for a person, why, and what can be done; the whole package has no id."""
+    """What waits for a person, why, and the ways to go on; the whole package has no id."""
 
     id: str
     reason: str
     message: str
-    advice: str
+    ways: tuple[Way, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,37 +114,39 @@ def _row(entry: SubtaskEntry, record: SubtaskRecord) -> Row:
 
 
 def _waiting(package: WorkPackage, ready: str) -> Iterator[Waiting]:
-    target = f"{package.metadata.name} -n {package.metadata.namespace}"
+    name, namespace = package.metadata.name, package.metadata.namespace
     if package.status.phase is PackagePhase.STALLED:
+        what = "Mend it; where that does not change the package, ask it to go on"
         yield Waiting(
             id="",
             reason=plain_line(package.status.reason),
             message=plain_line(ready),
-            advice=f"Mend it; then, where no change of the package does, afresh retry {target}.",
+            ways=(Way(what=what, command=f"afresh retry -n {namespace} {name}"),),
         )
     for review in package.status.reviews:
+        subtask = plain_line(review.id)
         yield Waiting(
-            id=plain_line(review.id),
+            id=subtask,
             reason=plain_line(review.reason),
             message=plain_line(review.message),
-            advice=_advice(package, plain_line(review.id), review.reason),
+            ways=tuple(_ways(package, subtask, review.reason)),
         )
 
 
-def _advice(package: WorkPackage, subtask: str, reason: str) -> str:
+def _ways(package: WorkPackage, subtask: str, reason: str) -> Iterator[Way]:
     name, namespace = package.metadata.name, package.metadata.namespace
     place = f"-n {namespace} {name} {subtask}"
-    guide, retry = f'afresh guide {place} "..."', f"afresh retry {place}"
-    skip = f"leave it out with: afresh skip {place}"
-    if reason == Outcome.BLOCKED:
-        return f"Decide and say what is to be done with: {guide}; or {skip}"
-    if reason == Outcome.OUT_OF_SCOPE:
-        work = f"refs/afresh/{namespace}/{name}/{subtask}"
-        return (
-            f"Look at the work, which is kept as {work}; widen files or maxNewFiles of {subtask}"
-            f" and run: {retry}; or {skip}"
-        )
     if reason == Reason.TOO_MANY_FAILURES:
-        see = f"kubectl describe st -n {namespace} {subtask_name(name, subtask)}"
-        return f"See the last attempts with: {see}; then say more with: {guide}; or {skip}"
-    return f"Say more with: {guide}; or change the package and run: {retry}; or {skip}"
+        child = subtask_name(name, subtask)
+        see = f"kubectl describe st -n {namespace} {child}"
+        yield Way(what="See how its last episodes ended", command=see)
+    if reason == Outcome.OUT_OF_SCOPE:
+        work = f"git fetch origin refs/afresh/{namespace}/{name}/{subtask}"
+        yield Way(what="See what was done", command=work)
+        what = "Widen its files or maxNewFiles in the package, and run it again"
+    else:
+        what = "Change it in the package, and run it again"
+        guide = f'afresh guide {place} "..."'
+        yield Way(what="Decide, say what is to be done, and run it again", command=guide)
+    yield Way(what=what, command=f"afresh retry {place}")
+    yield Way(what="Leave it out", command=f"afresh skip {place}")

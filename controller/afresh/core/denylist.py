@@ -6,18 +6,17 @@ what speaks of earlier work, earlier talks, or how often something was tried. Pu
 
 import re
 
-_WORK = (
-    r"(?:attempts?|iterations?|tries|try|runs?|rounds?|episodes?|sessions?|works?|agents?|workers?"
-    r"|answers?|changes|commits?|results?|patch(?:es)?|solutions?|implementations?|conversations?)"
-)
+_WORK = r"(?:attempts?|iterations?|tries|episodes?|work|agents?|conversations?|implementation)"
+_ONE = r"(?:attempt|iteration|episode)"
+_COUNT = r"(?:no\.? ?|number |# ?)?(?:\d+|one|two|three|four|five)"
 _PATTERNS = (
     # earlier work
-    rf"(?:previous|prior|last|earlier|former|your (?:first|second|own|old)) {_WORK}",
-    r"(?:this|last) time(?! zone|out|stamp)",
-    r"(?:first|second|third|fourth|fifth|next|final|another|\d+(?:st|nd|rd|th)) "
-    r"(?:attempt|iteration|try|round|chance|episode)",
-    r"(?:attempt|iteration|episode|try|round) (?:no\.? ?|number |# ?)?\d+",
-    r"(?:attempt|iteration|episode|try|round) (?:no\.? ?|number |# ?)?\w+ of \w+",
+    rf"(?:previous|prior|last|earlier|former) {_WORK}",
+    r"your (?:first|second|old|previous|prior|last|earlier) \w+",
+    r"(?:this|last) time(?! zone)",
+    rf"(?:second|third|fourth|fifth|next|final|another|\d+(?:nd|rd|th)) {_ONE}",
+    rf"{_ONE} {_COUNT}",
+    rf"(?:try|round) {_COUNT} of \w+",
     r"worked on (?:this|it|that)",
     r"(?:left|leave) off",
     r"once more|yet again|one more time",

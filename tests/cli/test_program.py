@@ -1,0 +1,148 @@
+"""The program as a person meets it: help, exit codes, and one sentence for every error."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from afresh import __version__
+from afresh.cli.commands import afresh
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = sorted(afresh.commands)
+NOBODY = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:9"}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+"""
+
+
+def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.CompletedProcess[str]:
+    environment = {
+        key: value for key, value in os.environ.items() if key != "KUBERNETES_SERVICE_HOST"
+    }
+    environment |= {"PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": kubeconfig}
+    return subprocess.run(
+        [sys.executable, "-m", "afresh.cli", *arguments],
+        env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_program_has_the_commands_that_a_person_answers_a_package_with():
+    assert COMMANDS == [
+        "cancel", "guide", "report", "resume", "retry", "skip", "suspend", "version",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_has_an_example(name: str):
+    text = afresh.commands[name].get_help(click.Context(afresh.commands[name]))
+
+    assert f"Example: afresh {name}" in text
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "version"])
+def test_every_command_about_a_package_takes_the_same_options_for_the_cluster(name: str):
+    taken = {option for item in afresh.commands[name].params for option in item.opts}
+
+    assert {"package", "-n", "--namespace", "--kubeconfig", "--context"} <= taken
+
+
+def test_cancel_says_how_to_do_the_same_with_kubectl():
+    text = afresh.commands["cancel"].get_help(click.Context(afresh.commands["cancel"]))
+
+    assert "kubectl annotate --overwrite wp" in text
+    assert "afresh.dev/cancel-requested-at" in text
+
+
+def test_version_is_the_packages():
+    assert run("version").stdout == f"afresh {__version__}\n"
+
+
+BAD_USE = [
+    pytest.param((), "Usage: afresh ", id="no command"),
+    pytest.param(("fly",), "error: No such command 'fly'; see afresh --help.\n", id="unknown"),
+    pytest.param(("skip", "p"), "error: Missing argument 'SUBTASK...'; see afresh skip --help.\n",
+                 id="argument missing"),
+    pytest.param(("skip", "p/status", "A"), 'error: Invalid value for \'PACKAGE\': "p/status" is'
+                 ' no package\'s name: it has lower-case letters, digits and "-"; see afresh skip'
+                 " --help.\n", id="path for a name"),
+    pytest.param(("report", "p", "-n", "a?b"), "error: Invalid value for '-n' / '--namespace':",
+                 id="query for a name"),
+    pytest.param(("guide", "p", "A", "As I said, use JWT."), "error: The directive tells of the"
+                 ' past ("As I said"), which the next agent knows nothing of: say in the present'
+                 ' tense what is to be done, such as "Use JWT."\n', id="history"),
+    pytest.param(("guide", "p", "A", "x" * 501), "error: The directive has 501 characters, and 500"
+                 " are allowed: shorten it, or write it into the subtask's prompt.\n",
+                 id="too long"),
+    pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what is to be"
+                 " done.\n", id="empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "want"), BAD_USE)
+def test_bad_use_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], want: str):
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(want)
+
+
+def test_no_kubeconfig_is_one_sentence_and_exit_code_1():
+    done = run("suspend", "p")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: There is no kubeconfig at /nonexistent: name one with --kubeconfig or in"
+        " KUBECONFIG.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "want"),
+    [
+        pytest.param("- a", (), "cannot be used", id="a list"),
+        pytest.param("a: [", (), "cannot be used", id="no YAML"),
+        pytest.param(NOBODY, ("--context", "other"), "object with name other", id="no context"),
+        pytest.param(NOBODY, (), "The API server cannot be reached: ", id="nobody listens"),
+    ],
+)
+def test_kubeconfig_that_leads_nowhere_is_one_sentence_and_exit_code_1(
+    content: str, arguments: tuple[str, ...], want: str, tmp_path: Path
+):
+    path = tmp_path / "config"
+    path.write_text(content)
+
+    done = run("suspend", "p", *arguments, kubeconfig=str(path))
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert want in done.stderr
+
+
+def test_program_called_as_a_plugin_names_itself_so(tmp_path: Path):
+    plugin = tmp_path / "kubectl-afresh"
+    plugin.write_text("import sys\nfrom afresh.cli.__main__ import main\nsys.exit(main())\n")
+
+    done = subprocess.run(
+        [sys.executable, str(plugin), "skip"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "controller")},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert "see kubectl afresh skip --help." in done.stderr
+
+
+def test_both_names_of_the_program_lead_to_it():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+
+    assert set(scripts) == {"afresh", "kubectl-afresh"}
+    for entry_point in scripts.values():
+        module, _, name = entry_point.partition(":")
+        assert callable(getattr(import_module(module), name))

@@ -1,0 +1,143 @@
+"""The report: everything that a person needs, and no text that does more than be read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afresh.api.work_package import WorkPackage
+from afresh.cli.branch_files import Notes
+from afresh.cli.markdown import write_markdown
+from afresh.cli.printable import markdown_line, plain_line, plain_lines, quoted
+from afresh.cli.report import report_on
+from tests.make import make_entry, make_package, make_record
+
+GOLDEN = Path(__file__).parent / "golden"
+ESCAPE = "\x1b]0;owned\x07\x1b[31mred\x1b[0m\x9b2J\u202e\r"
+NOTES = Notes(
+    discovery="# Discovery\n\n## T001 Token model\n\nKeys live in `settings.py`.\n",
+    ideas="# Ideas\n\n## T002 Store\n\n<b>Rotate</b> keys ![x](http://example.com/x.png)\n",
+)
+
+
+def records(*given: dict[str, Any]) -> list[dict[str, Any]]:
+    return [make_record(**fields).to_manifest() for fields in given]
+
+
+def halted_package() -> WorkPackage:
+    ids = ["T001", "T002", "T003", "T004", "T005"]
+    titles = ["Token model", "Store | keys", "", "Commands [draft]", "Docs"]
+    return make_package(
+        [make_entry(id, title=title) for id, title in zip(ids, titles, strict=True)],
+        status={
+            "phase": "NeedsReview",
+            "reason": "NeedsReview",
+            "conditions": [
+                {"type": "Ready", "status": "False", "reason": "NeedsReview",
+                 "message": "T002, T003, T004 needs a person."},
+            ],
+            "progress": "1/5",
+            "cost": "$0.42",
+            "branch": "afresh/token-auth",
+            "headCommit": "1f3c9a2b4d5e6f708192a3b4c5d6e7f8091a2b3c",
+            "subtasks": records(
+                {"id": "T001", "phase": "Done", "reason": "Verified", "attempts": 1,
+                 "commit": "1f3c9a2b4d5e6f708192a3b4c5d6e7f8091a2b3c", "cost_usd": "0.42"},
+                {"id": "T002", "phase": "NeedsReview", "reason": "Blocked", "attempts": 1},
+                {"id": "T003", "phase": "Skipped", "reason": "TooManyFailures", "attempts": 3},
+                {"id": "T004", "phase": "NeedsReview", "reason": "OutOfScope", "attempts": 1},
+            ),
+            "reviews": [
+                {"id": "T002", "reason": "Blocked", "message": "Redis or files?"},
+                {"id": "T003", "reason": "TooManyFailures", "message": "make test exits with 2."},
+                {"id": "T004", "reason": "OutOfScope", "message": "It changed setup.py."},
+            ],
+        },
+    )  # fmt: skip
+
+
+def test_report_is_word_for_word_what_stands_in_its_golden_file():
+    text = write_markdown(report_on(halted_package(), NOTES))
+
+    assert text == (GOLDEN / "report.md").read_text().rstrip("\n")
+
+
+def test_report_on_a_package_that_nothing_has_happened_to_has_all_its_parts():
+    text = write_markdown(report_on(make_package(), Notes(problem="git says: fatal: no branch")))
+
+    assert "- Phase: Pending" in text
+    assert "| `[ ]` | T001" in text
+    assert "## Waiting for a person\n\nNothing." in text
+    assert text.count("git says: fatal: no branch") == 2
+
+
+def test_stalled_package_says_first_what_is_wrong_and_how_to_go_on():
+    condition = {"type": "Ready", "status": "False", "message": "The Secret git is missing."}
+    status = {"phase": "Stalled", "reason": "Config", "conditions": [condition]}
+
+    text = write_markdown(report_on(make_package(status=status), Notes()))
+
+    assert "### token-auth: Config\n\n> The Secret git is missing." in text
+    assert "`afresh retry -n team-a token-auth`" in text
+
+
+def test_no_text_of_an_agent_reaches_a_terminal_as_more_than_text():
+    title = "t" + ESCAPE.replace("\x1b", "").replace("\x07", "").replace("\r", "")
+    entry = make_entry("T001", title=title)
+    condition = {"type": "Ready", "status": "False", "message": ESCAPE}
+    review = {"id": "T001", "reason": "Blocked", "message": ESCAPE}
+    package = make_package(
+        [entry], goal=ESCAPE,
+        status={"phase": "Stalled", "conditions": [condition], "reviews": [review]},
+    )  # fmt: skip
+    told = report_on(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b", problem=ESCAPE))
+    other = report_on(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b"))
+
+    for text in (write_markdown(told), write_markdown(other), *strings(told.to_json())):
+        assert all(ch.isprintable() or ch == "\n" for ch in text)
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_report_as_json_has_the_same_facts_under_yaml_names():
+    told = json.loads(json.dumps(report_on(halted_package(), NOTES).to_json()))
+
+    assert told["phase"] == "NeedsReview"
+    assert told["headCommit"].startswith("1f3c")
+    assert [row["marker"] for row in told["subtasks"]] == ["[x]", "[!]", "[S]", "[!]", "[ ]"]
+    assert told["waiting"][0]["message"] == "Redis or files?"
+    assert told["notes"]["discovery"].endswith("Keys live in `settings.py`.")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param("a\x1b[31mb\x1b[0mc", "abc", id="colour"),
+        pytest.param("a\x1b]0;title\x07b", "a ]0;title b", id="title stays to be seen"),
+        pytest.param("a\nb\tc\x00d", "a b c d", id="lines, tabs and nulls"),
+        pytest.param("a\u202eb\u2028c", "a b c", id="bidirectional override"),
+    ],
+)
+def test_line_is_printed_without_what_controls_a_terminal(text: str, want: str):
+    assert plain_line(text) == want
+
+
+def test_lines_are_kept_and_their_control_characters_are_not():
+    assert plain_lines("\n- a\x1b[2K\r\n\tb\x08\n\n") == "- a\n    b"
+
+
+def test_text_in_markdown_makes_no_link_cell_code_or_element():
+    assert markdown_line("[a](b) | `c` <d> *e*") == "\\[a](b) \\| \\`c\\` \\<d> \\*e\\*"
+
+
+def test_quotation_holds_headings_elements_and_images_of_the_text_inside():
+    text = "# Phase: Succeeded\n\n</blockquote>![x](y)"
+
+    assert quoted(text) == "> # Phase: Succeeded\n>\n> \\</blockquote>!\\[x](y)"
