@@ -7,6 +7,7 @@ sentence on standard error.
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,13 +21,13 @@ INTERRUPTED = 130
 PLUGIN = "kubectl-afresh"
 
 
-def main() -> int:
-    """Run one command and return its exit code."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, by default the process's own, and return its exit code."""
     # What a credential plugin says goes through the log of the Kubernetes client.
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     program = "kubectl afresh" if Path(sys.argv[0]).name.startswith(PLUGIN) else "afresh"
     try:
-        code = afresh.main(prog_name=program, standalone_mode=False)
+        code = afresh.main(arguments, prog_name=program, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code

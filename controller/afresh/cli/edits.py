@@ -65,8 +65,8 @@ def _guide(request: Guide, package: WorkPackage) -> Edit:
     kept = " It stays left out while skip is true." if entry.skip else ""
     return Edit(
         operations=(
-            *_set(index, entry, "guidance", guidance),
             *_set(index, entry, "revision", revision),
+            *_append(index, entry, "guidance", request.directive),
         ),
         message=f"{entry.id} has the directive, and runs again as revision {revision}.{kept}",
         lines=_lines([{"id": entry.id, "guidance": guidance, "revision": revision}]),
@@ -174,6 +174,21 @@ def _set(index: int, entry: SubtaskEntry, field: str, value: Any) -> tuple[Opera
         {"op": "test", "path": f"{path}/id", "value": entry.id},
         {"op": "test", "path": f"{path}/{field}", "value": _stored(entry, field)},
         {"op": "add", "path": f"{path}/{field}", "value": value},
+    )
+
+
+def _append(index: int, entry: SubtaskEntry, field: str, value: str) -> tuple[Operation, ...]:
+    """Add an item to a list, whatever it holds.
+
+    The API server compares texts as they were written in JSON, where one letter can be written in
+    several ways. So only numbers, ids and absence are tested, never a person's text.
+    """
+    path = f"/spec/subtasks/{index}/{field}"
+    if field in entry.model_fields_set:
+        return ({"op": "add", "path": f"{path}/-", "value": value},)
+    return (
+        {"op": "test", "path": path, "value": None},
+        {"op": "add", "path": path, "value": [value]},
     )
 
 

@@ -120,6 +120,9 @@ async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
 
 
 def _alike(one: Edit, other: Edit) -> bool:
-    """Whether both rest on the same; the time in an annotation does not count."""
-    tests = [[op for op in edit.operations if op["op"] == "test"] for edit in (one, other)]
-    return tests[0] == tests[1]
+    """Whether both do the same, resting on the same; the time in an annotation does not count."""
+    parts = [
+        [(op["op"], op["path"], op["value"] if op["op"] == "test" else None) for op in operations]
+        for operations in (one.operations, other.operations)
+    ]
+    return parts[0] == parts[1]
