@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from afresh.cli.branch_files import MAX_BYTES, Notes, read_notes
+from afresh.cli.branch_files import MAX_BYTES, Notes, _reason, read_notes
 
 BRANCH = "afresh/token-auth"
 URL = "https://git.example.com/team/api.git"
@@ -134,8 +134,11 @@ def test_git_that_is_run_inside_another_repository_reads_the_right_one(
     assert read_notes(URL, BRANCH) == Notes(ideas="# Ideas\n")
 
 
-def test_url_that_is_a_command_is_not_run(tmp_path: Path, config: Path):
+def test_url_that_is_a_command_is_not_run_even_where_the_user_allows_it(
+    tmp_path: Path, config: Path
+):
     made = tmp_path / "made"
+    config.write_text('[protocol "ext"]\n\tallow = always\n')
 
     notes = read_notes(f"ext::touch {made}", BRANCH)
 
@@ -151,6 +154,12 @@ def test_server_that_wants_a_password_is_answered_with_none_and_none_is_told(
     assert "fatal: " in problem
     assert "hunter2" not in problem
     assert "someone" not in problem
+
+
+def test_credentials_in_what_an_older_git_says_are_left_out():
+    said = b"Cloning ...\nfatal: unable to access 'https://someone:hunter2@example.com/api.git/'\n"
+
+    assert _reason(said) == "fatal: unable to access 'https://...@example.com/api.git/'"
 
 
 def test_server_that_never_answers_is_waited_for_no_longer_than_allowed(
