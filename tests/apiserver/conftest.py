@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.apiserver.commands import Afresh, Done, run_afresh
 from tests.apiserver.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +73,16 @@ def make_namespace(kubectl: Kubectl) -> Callable[[], str]:
 def namespace(make_namespace: Callable[[], str]) -> str:
     """Return a namespace that no other test uses."""
     return make_namespace()
+
+
+@pytest.fixture
+def afresh(kubeconfig: Path, namespace: str) -> Afresh:
+    """Run `afresh` as the administrator in the namespace of the test."""
+
+    def run(*arguments: str) -> Done:
+        return run_afresh(*arguments, "-n", namespace, "--kubeconfig", str(kubeconfig))
+
+    return run
 
 
 def _cluster(*arguments: str) -> str:

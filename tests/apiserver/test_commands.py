@@ -1,10 +1,6 @@
 """The commands of `afresh` on a real API server: what they change, and what they leave alone."""
 
 import asyncio
-import io
-import json
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,59 +8,15 @@ from typing import Any
 import pytest
 import yaml
 
-from afresh.api.work_package import WorkPackage
-from afresh.cli.__main__ import main
+from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION, WorkPackage
 from afresh.cli.perform import Stored
 from afresh.cli.requests import CommandError, Guide, Skip
 from afresh.kube.client import Kube
 from tests.api.manifests import changed, entry, minimal_package
+from tests.apiserver.commands import URL, Afresh, apply, spec_of
 from tests.apiserver.kubectl import Kubectl, Manifest
 
 pytestmark = pytest.mark.apiserver
-CANCEL, RETRY = "afresh.dev/cancel-requested-at", "afresh.dev/retry-requested-at"
-URL = "http://127.0.0.1:9/team/api.git"
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a command printed, and its exit code."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Afresh = Callable[..., Done]
-
-
-@pytest.fixture
-def afresh(kubeconfig: Path, namespace: str) -> Afresh:
-    """Run `afresh` as the administrator in the namespace of the test."""
-
-    def run(*arguments: str) -> Done:
-        return run_afresh(*arguments, "-n", namespace, "--kubeconfig", str(kubeconfig))
-
-    return run
-
-
-def run_afresh(*arguments: str) -> Done:
-    """Run the command in this process: the imports of a new one take longer than all it does."""
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        code = main(arguments)
-    return Done(code, out.getvalue(), err.getvalue())
-
-
-def apply(kubectl: Kubectl, namespace: str, *subtasks: Manifest, **spec: Any) -> Manifest:
-    """Apply a package and return what is stored."""
-    changes = {"spec.subtasks": list(subtasks), "spec.repository": {"url": URL}}
-    changes |= {f"spec.{field}": value for field, value in spec.items()}
-    kubectl.apply(changed(minimal_package(), changes), namespace)
-    return kubectl.get("wp", "demo", namespace)
-
-
-def spec_of(kubectl: Kubectl, namespace: str) -> Manifest:
-    spec: Manifest = kubectl.get("wp", "demo", namespace)["spec"]
-    return spec
 
 
 def annotation(kubectl: Kubectl, namespace: str, name: str) -> str | None:
@@ -132,7 +84,7 @@ def test_retry_of_a_stalled_package_runs_what_waits_and_asks_it_to_go_on(
 
     assert "T2 runs again. demo is asked to go on" in done.stdout
     assert [item["revision"] for item in spec_of(kubectl, namespace)["subtasks"]] == [0, 1]
-    assert annotation(kubectl, namespace, RETRY)
+    assert annotation(kubectl, namespace, RETRY_ANNOTATION)
 
 
 def test_suspend_and_resume_change_one_field_and_may_be_repeated(
@@ -156,7 +108,7 @@ def test_each_cancel_is_a_request_of_its_own(
     asked = []
     for _ in range(2):
         assert afresh("cancel", "demo").returncode == 0
-        asked.append(annotation(kubectl, namespace, CANCEL))
+        asked.append(annotation(kubectl, namespace, CANCEL_ANNOTATION))
 
     assert None not in asked
     assert asked[0] != asked[1]
@@ -171,7 +123,7 @@ def test_cancel_works_on_a_package_that_has_no_annotations(
     kubectl("create", "-n", namespace, manifest=minimal_package())
 
     assert afresh("cancel", "demo").returncode == 0
-    assert annotation(kubectl, namespace, CANCEL)
+    assert annotation(kubectl, namespace, CANCEL_ANNOTATION)
 
 
 async def test_four_people_at_once_and_every_directive_is_kept(
@@ -244,111 +196,3 @@ async def test_subtask_that_is_gone_since_it_was_read_is_told(
             )
     finally:
         await kube.close()
-
-
-def test_change_that_the_api_server_refuses_is_told_in_its_words(
-    afresh: Afresh, kubectl: Kubectl, namespace: str
-) -> None:
-    before = apply(kubectl, namespace, entry("T1", revision=1_000_000))
-
-    done = afresh("retry", "demo", "T1")
-
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "spec.subtasks[0].revision" in done.stderr
-    assert "less than or equal to 1000000" in done.stderr
-    assert spec_of(kubectl, namespace) == before["spec"]
-
-
-def test_package_that_is_not_there_is_told_with_where_to_look(
-    afresh: Afresh, namespace: str
-) -> None:
-    done = afresh("suspend", "other")
-
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"error: There is no WorkPackage other in the namespace {namespace};"
-        f" see kubectl get wp -n {namespace}.\n"
-    )
-
-
-def test_person_without_rights_is_told_so_in_the_api_servers_words(
-    kubeconfig: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
-) -> None:
-    apply(kubectl, namespace, entry("T1"))
-    kubectl("create", "serviceaccount", "visitor", "-n", namespace)
-    token = kubectl("create", "token", "visitor", "-n", namespace).strip()
-    theirs = write_kubeconfig(tmp_path, kubeconfig, user={"token": token}, namespace=namespace)
-
-    done = run_afresh("skip", "demo", "T1", "--kubeconfig", str(theirs))
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        'error: workpackages.afresh.dev "demo" is forbidden: User'
-        f' "system:serviceaccount:{namespace}:visitor" cannot get resource "workpackages" in API'
-        f' group "afresh.dev" in the namespace "{namespace}"\n'
-    )
-
-
-def test_namespace_is_the_contexts_where_none_is_named(
-    kubeconfig: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
-) -> None:
-    apply(kubectl, namespace, entry("T1"))
-    theirs = write_kubeconfig(tmp_path, kubeconfig, namespace=namespace)
-
-    done = run_afresh("suspend", "demo", "--kubeconfig", str(theirs), "--context", "theirs")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert spec_of(kubectl, namespace)["suspend"] is True
-
-
-def test_cluster_without_work_packages_is_told_what_it_lacks(
-    kubeconfig: Path, namespace: str, tmp_path: Path
-) -> None:
-    theirs = write_kubeconfig(tmp_path, kubeconfig, namespace=namespace, path="/nothing/here")
-
-    done = run_afresh("suspend", "demo", "--kubeconfig", str(theirs))
-
-    assert done.stderr == "error: This cluster has no WorkPackages: install Afresh on it.\n"
-
-
-def write_kubeconfig(
-    folder: Path,
-    admins: Path,
-    *,
-    namespace: str,
-    user: Manifest | None = None,
-    path: str = "",
-) -> Path:
-    """Write a kubeconfig for the same server with one context named theirs."""
-    config = yaml.safe_load(admins.read_text())
-    cluster, admin = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    target = folder / "theirs"
-    theirs = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {**cluster, "server": cluster["server"] + path}}],
-        "users": [{"name": "u", "user": user or admin}],
-        "contexts": [
-            {"name": "theirs", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
-        ],
-        "current-context": "theirs",
-    }
-    target.write_text(yaml.safe_dump(theirs))
-    return target
-
-
-def test_report_tells_the_status_and_why_git_could_not_read_the_branch(
-    afresh: Afresh, kubectl: Kubectl, namespace: str
-) -> None:
-    apply(kubectl, namespace, entry("T1", title="Token model"), goal="Tokens.")
-    review = {"id": "T1", "reason": "Blocked", "message": "Which key?\x1b[2J"}
-    kubectl.patch_status("wp", "demo", namespace, {"phase": "NeedsReview", "reviews": [review]})
-
-    markdown = afresh("report", "demo")
-    told = json.loads(afresh("report", "demo", "-o", "json").stdout)
-
-    assert (markdown.returncode, markdown.stderr) == (0, "")
-    assert "### T1: Blocked\n\n> Which key?\n" in markdown.stdout
-    assert "cannot be read: git says: fatal: unable to access" in markdown.stdout
-    assert told["waiting"][0]["message"] == "Which key?"
-    assert told["subtasks"][0]["title"] == "Token model"

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from afresh import __version__
-from afresh.cli.commands import afresh
+from afresh.cli.commands import MAX_DIRECTIVE, afresh
+from afresh.cli.edits import MAX_DIRECTIVES
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(afresh.commands)
@@ -146,3 +148,13 @@ def test_both_names_of_the_program_lead_to_it():
     for entry_point in scripts.values():
         module, _, name = entry_point.partition(":")
         assert callable(getattr(import_module(module), name))
+
+
+def test_bounds_of_a_directive_are_those_of_the_resource():
+    schema = yaml.safe_load((ROOT / "crds" / "workpackages.yaml").read_text())
+    version = schema["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    subtask = version["properties"]["spec"]["properties"]["subtasks"]["items"]
+    guidance = subtask["properties"]["guidance"]
+
+    assert guidance["maxItems"] == MAX_DIRECTIVES
+    assert guidance["items"]["maxLength"] == MAX_DIRECTIVE

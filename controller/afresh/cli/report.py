@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import SubtaskRecord, WorkPackage
+from afresh.api.work_package import WorkPackage
 from afresh.cli.branch_files import Notes
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.contract.words import Outcome
 from afresh.core.names import subtask_name
 from afresh.core.reasons import Reason
-from afresh.core.settle import new_record
+from afresh.core.records import new_record
 from afresh.core.status import dollars
 
 

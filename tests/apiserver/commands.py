@@ -1,0 +1,74 @@
+"""The commands of `afresh` as the tests call them, and what they are called for."""
+
+import io
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from afresh.cli.__main__ import main
+from tests.api.manifests import changed, minimal_package
+from tests.apiserver.kubectl import Kubectl, Manifest
+
+URL = "http://127.0.0.1:9/team/api.git"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Afresh = Callable[..., Done]
+
+
+def run_afresh(*arguments: str) -> Done:
+    """Run the command in this process: the imports of a new one take longer than all it does."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main(arguments)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def apply(kubectl: Kubectl, namespace: str, *subtasks: Manifest, **spec: Any) -> Manifest:
+    """Apply a package and return what is stored."""
+    changes = {"spec.subtasks": list(subtasks), "spec.repository": {"url": URL}}
+    changes |= {f"spec.{field}": value for field, value in spec.items()}
+    kubectl.apply(changed(minimal_package(), changes), namespace)
+    return kubectl.get("wp", "demo", namespace)
+
+
+def spec_of(kubectl: Kubectl, namespace: str) -> Manifest:
+    spec: Manifest = kubectl.get("wp", "demo", namespace)["spec"]
+    return spec
+
+
+def write_kubeconfig(
+    folder: Path,
+    admins: Path,
+    *,
+    namespace: str,
+    user: Manifest | None = None,
+    path: str = "",
+) -> Path:
+    """Write a kubeconfig for the same server with one context named theirs."""
+    config = yaml.safe_load(admins.read_text())
+    cluster, admin = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    target = folder / "theirs"
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {**cluster, "server": cluster["server"] + path}}],
+        "users": [{"name": "u", "user": user or admin}],
+        "contexts": [
+            {"name": "theirs", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
+        ],
+        "current-context": "theirs",
+    }
+    target.write_text(yaml.safe_dump(theirs))
+    return target
