@@ -1,0 +1,72 @@
+"""The commands of `afresh` and the real operator: a person asks, and the package goes on."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from afresh.api.work_package import CANCEL_ANNOTATION
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.kube.client import WORK_PACKAGES, Kube
+from tests.apiserver.commands import Afresh
+from tests.apiserver.kubectl import Kubectl, Manifest
+from tests.apiserver.operator_process import OperatorProcess
+from tests.apiserver.test_operator import PATIENCE, apply, ended, node_of, operator, pytestmark
+
+__all__ = ["operator", "pytestmark"]
+
+
+def blocked_without_direction(order: Order) -> Outcome:
+    task = order.tasks[0]
+    return Outcome.SUCCESS if task.id == "B" or task.guidance else Outcome.BLOCKED
+
+
+async def test_blocked_subtask_is_reported_guided_and_done(
+    operator: OperatorProcess, afresh: Afresh, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, [{"id": "A", "prompt": "a"}, {"id": "B", "prompt": "b"}])
+
+    async with node_of(kubeconfig, namespace, blocked_without_direction) as node:
+        await ended(node.kube, namespace, "NeedsReview")
+        report = await asyncio.to_thread(afresh, "report", "p")
+        guided = await asyncio.to_thread(afresh, "guide", "p", "A", "Use JWT.")
+        package = await ended(node.kube, namespace)
+
+    assert "### A: Blocked\n\n> The episode ended with Blocked." in report.stdout
+    assert (guided.returncode, guided.stderr) == (0, "")
+    assert [subtask for subtask, _ in node.started] == ["A", "B", "A"]
+    assert package["status"]["subtasks"][0]["observedRevision"] == 1
+
+
+async def test_running_episode_of_a_suspended_package_is_cancelled_and_not_counted(
+    operator: OperatorProcess, afresh: Afresh, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, [{"id": "A", "prompt": "a"}])
+
+    async with node_of(kubeconfig, namespace) as node:
+        node.seconds = PATIENCE
+        await ended(node.kube, namespace, "Running")
+        assert (await asyncio.to_thread(afresh, "suspend", "p")).returncode == 0
+        cancelled = await asyncio.to_thread(afresh, "cancel", "p")
+        package = await answered(node.kube, namespace)
+
+    record = package["status"]["subtasks"][0]
+    asked = package["metadata"]["annotations"][CANCEL_ANNOTATION]
+    assert cancelled.stdout == "p: A is asked to stop.\n"
+    assert package["status"]["lastHandledCancel"] == asked
+    assert record.get("consecutiveFailures", 0) == 0
+    assert (record["marker"], record["reason"]) == ("[ ]", "Cancelled")
+
+
+async def answered(kube: Kube, namespace: str) -> Manifest:
+    """Wait until the package stands suspended, with what was asked answered."""
+    deadline = time.monotonic() + PATIENCE
+    status: dict[str, Any] = {}
+    while time.monotonic() < deadline:
+        package = await kube.get(WORK_PACKAGES, namespace, "p")
+        status = package.get("status", {})
+        if status.get("phase") == "Suspended" and status.get("lastHandledCancel"):
+            return package
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not answered: {status}")
