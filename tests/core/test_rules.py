@@ -187,6 +187,7 @@ def test_the_order_of_the_rules_is_pinned() -> None:
     want = [
         "being_deleted",
         "spec_invalid",
+        "all_done",
         "branch_in_use",
         "class_not_found",
         "image_not_allowed",
@@ -204,7 +205,6 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "class_busy",
         "subtask_ready",
         "backing_off",
-        "all_done",
         "needs_review",
     ]
     assert [rule.__name__ for rule in rules.RULES] == want

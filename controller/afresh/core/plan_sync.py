@@ -5,6 +5,7 @@ edited title), the runner alone does it. Pure.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
@@ -32,6 +33,7 @@ HOPELESS = frozenset(
         Reason.START_REFUSED,
     }
 )
+REFUSED_AGAIN = timedelta(seconds=30)
 LAST = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 
@@ -41,7 +43,7 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
 
     A package is not said to be at its end before its branch says the same.
     """
-    if answer.reason in HOPELESS or standing.live or answer.records:
+    if answer.reason in HOPELESS or standing.live or answer.records or seen.agent_class is None:
         return answer
     wanted = wanted_digest(seen.package, standing.records)
     if not _behind(seen, standing, wanted):
@@ -49,15 +51,18 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
     syncs = standing.syncs
     record = syncs.record
     waits = record is not None and record.not_before is not None and record.not_before > seen.now
-    if syncs.live or waits:
+    if syncs.live or waits or seen.obstacle:
         start: tuple[StartSync, ...] = ()
     else:
         start = (_start(seen, standing, wanted),)
     held = answer
     if answer.phase in LAST:
-        message = f"{BEHIND} It waits: {record.message}" if record and record.message else BEHIND
+        why = seen.obstacle or (record.message if record else "")
+        message = f"{BEHIND} It waits: {why}" if why else BEHIND
         held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)
     looks = [held.recheck_after] if held.recheck_after is not None else []
+    if seen.obstacle:
+        looks.append(REFUSED_AGAIN)
     if record and record.not_before and waits:
         looks.append(until(record.not_before, seen.now))
     return Answer(

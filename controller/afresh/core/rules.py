@@ -169,7 +169,7 @@ def backing_off(seen: Observed, standing: Standing) -> Answer | None:
 
 def all_done(seen: Observed, standing: Standing) -> Answer | None:
     """Every subtask is done, or its user skipped it."""
-    if not all(graph.satisfied(record) for record in standing.records):
+    if standing.live or not all(graph.satisfied(record) for record in standing.records):
         return None
     return Answer(
         phase=PackagePhase.SUCCEEDED,
@@ -198,6 +198,7 @@ def needs_review(seen: Observed, standing: Standing) -> Answer | None:
 RULES: tuple[Rule, ...] = (
     being_deleted,
     spec_invalid,
+    all_done,
     branch_in_use,
     class_not_found,
     image_not_allowed,
@@ -215,6 +216,5 @@ RULES: tuple[Rule, ...] = (
     class_busy,
     subtask_ready,
     backing_off,
-    all_done,
     needs_review,
 )

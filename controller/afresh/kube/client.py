@@ -220,7 +220,9 @@ def _in_cluster() -> bool:
 
 
 def _pod_namespace() -> str:
-    return Path(POD_NAMESPACE).read_text().strip()
+    path = Path(POD_NAMESPACE)
+    # A token that is mounted by hand comes without it.
+    return path.read_text().strip() if path.exists() else ""
 
 
 def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationError:
