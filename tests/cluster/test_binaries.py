@@ -49,6 +49,7 @@ def test_every_program_has_a_pinned_version() -> None:
         "k8s.io/kubernetes": "v1.34.4",
         "go.etcd.io/etcd/server/v3": "v3.6.8",
         "helm.sh/helm/v4": "v4.3.1",
+        "sigs.k8s.io/kueue": "v0.15.0",
     }
 
 

@@ -30,7 +30,7 @@ def _run(homes: Path, *arguments: str, **environment: str) -> "subprocess.Comple
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "install", "up", "down", "list", "run", "images", "load"]
+    "command", ["check", "install", "up", "down", "list", "run", "images", "load", "kueue"]
 )
 def test_the_help_of_a_command_has_an_example(homes: Path, command: str) -> None:
     answer = _run(homes, command, "--help")

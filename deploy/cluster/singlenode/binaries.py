@@ -4,6 +4,7 @@ Owns the pinned modules under modules/ and the cache key. Must not know what the
 """
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -55,6 +56,20 @@ class GoModule:
             part for path in files for part in (path.name.encode(), path.read_bytes())
         )
 
+    def source(self) -> Path:
+        """Where the subject's own files lie; fetches them if they have been cleared away."""
+        answer = subprocess.run(
+            ["go", "mod", "download", "-json", self.subject],
+            cwd=self.directory,
+            env=_go_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if answer.returncode != 0:
+            raise ClusterError(f"cannot fetch {self.subject}: {answer.stderr.strip()}")
+        return Path(json.loads(answer.stdout)["Dir"])
+
     def _text(self, name: str) -> str:
         return (self.directory / name).read_text()
 
@@ -92,26 +107,38 @@ _MODULES = (
     ),
 )
 
+# Built when asked for, and kept apart from what every cluster needs: it takes long.
+KUEUE_MODULE = GoModule(
+    directory=MODULES / "kueue",
+    subject="sigs.k8s.io/kueue",
+    programs={"kueue": "sigs.k8s.io/kueue/cmd/kueue"},
+    stamps=("sigs.k8s.io/kueue/pkg/version.GitVersion",),
+)
+_EVERY_MODULE = (*_MODULES, KUEUE_MODULE)
+
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kubectl")
+KUEUE = ("kueue",)
 ALL = tuple(program for module in _MODULES for program in module.programs)
 
 
 def pinned_versions() -> dict[str, str]:
     """The version of everything that comes from elsewhere."""
-    return {module.subject: module.version() for module in _MODULES if module.version()}
+    return {module.subject: module.version() for module in _EVERY_MODULE if module.version()}
 
 
 def directory() -> Path:
     """Where the programs of exactly these pinned versions lie, built or not."""
-    digest = hashlib.sha256(f"{platform.machine()} {_GO_FLAGS}".encode())
-    for module in _MODULES:
-        digest.update(module.fingerprint())
-    return cache_home() / "bin" / digest.hexdigest()[:16]
+    return _directory_of(_MODULES)
+
+
+def path(program: str) -> Path:
+    """Where `program` of exactly its pinned version lies, built or not."""
+    return _home(next(module for module in _EVERY_MODULE if program in module.programs)) / program
 
 
 def missing(programs: Iterable[str]) -> list[str]:
     """Those of `programs` that have not been built."""
-    return [name for name in programs if not (directory() / name).exists()]
+    return [name for name in programs if not path(name).exists()]
 
 
 def require(programs: Iterable[str]) -> Path:
@@ -124,21 +151,22 @@ def require(programs: Iterable[str]) -> Path:
 def build(programs: Iterable[str]) -> None:
     """Build what is missing. An interrupted build leaves no half program."""
     wanted = set(programs)
-    if not missing(wanted):
+    modules = [module for module in _EVERY_MODULE if missing(wanted & set(module.programs))]
+    if not modules:
         return
-    lock = directory().with_suffix(".lock")
+    lock = _home(modules[0]).with_suffix(".lock")
     busy = "another build of the same programs is still running"
     with (
         exclusive(lock, wait_seconds=_LONGEST_BUILD_SECONDS, busy=busy),
         ThreadPoolExecutor(_BUILDS_AT_ONCE) as pool,
     ):
-        for _ in pool.map(lambda module: _build_module(module, wanted), _MODULES):
+        for _ in pool.map(lambda module: _build_module(module, wanted), modules):
             pass
 
 
 def problem_with_go() -> str | None:
     """Say what is wrong with the installed Go, or None if nothing is."""
-    needed = max(module.go_version() for module in _MODULES)
+    needed = max(module.go_version() for module in _EVERY_MODULE)
     readable = ".".join(str(number) for number in needed[:2])
     if shutil.which("go") is None:
         return f"install Go {readable} or newer"
@@ -154,19 +182,32 @@ def problem_with_go() -> str | None:
     return None
 
 
+def _home(module: GoModule) -> Path:
+    return directory() if module in _MODULES else _directory_of((module,))
+
+
+def _directory_of(modules: Iterable[GoModule]) -> Path:
+    digest = hashlib.sha256(f"{platform.machine()} {_GO_FLAGS}".encode())
+    for module in modules:
+        digest.update(module.fingerprint())
+    return cache_home() / "bin" / digest.hexdigest()[:16]
+
+
 def _build_module(module: GoModule, wanted: set[str]) -> None:
+    # Asked again: another build may have ended while this one waited for it.
     names = missing(name for name in module.programs if name in wanted)
     if not names:
         return
+    home = _home(module)
     what = f"building {', '.join(names)} {module.version()}".rstrip()
-    directory().mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
     with (
         progress.step(what),
-        tempfile.TemporaryDirectory(prefix=".building-", dir=directory()) as scratch,
+        tempfile.TemporaryDirectory(prefix=".building-", dir=home) as scratch,
     ):
         _go_build(module, names, Path(scratch))
         for name in names:
-            (Path(scratch) / name).rename(directory() / name)
+            (Path(scratch) / name).rename(home / name)
 
 
 def _go_build(module: GoModule, names: list[str], output: Path) -> None:
@@ -176,12 +217,11 @@ def _go_build(module: GoModule, names: list[str], output: Path) -> None:
     packages = [module.programs[name] for name in names]
     log = cache_home() / "logs" / f"build-{module.directory.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    environment = {"CGO_ENABLED": "0", "GOFLAGS": _GO_FLAGS, "GOWORK": "off"}
     with log.open("w") as sink:
         result = subprocess.run(
             ["go", "build", "-ldflags", " ".join(["-s -w", *stamps]), "-o", target, *packages],
             cwd=module.directory,
-            env={**os.environ, **environment, "GOTOOLCHAIN": "local"},
+            env=_go_environment(),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -189,6 +229,11 @@ def _go_build(module: GoModule, names: list[str], output: Path) -> None:
         )
     if result.returncode != 0:
         raise ClusterError(f"building {', '.join(names)} failed: see {log}")
+
+
+def _go_environment() -> dict[str, str]:
+    settings = {"CGO_ENABLED": "0", "GOFLAGS": _GO_FLAGS, "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    return {**os.environ, **settings}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

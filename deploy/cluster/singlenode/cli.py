@@ -10,7 +10,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
-from singlenode import binaries, bringup, client, images, packages, prerequisites, progress
+from singlenode import (
+    binaries,
+    bringup,
+    client,
+    images,
+    kueue,
+    packages,
+    prerequisites,
+    progress,
+)
 from singlenode.errors import ClusterError
 from singlenode.lock import exclusive
 from singlenode.paths import ClusterPaths, checked_name, clusters_home
@@ -18,6 +27,8 @@ from singlenode.teardown import take_down
 
 _PATIENCE_SECONDS = 120
 _INTERRUPTED = 130
+
+_PARTS = {"control-plane": binaries.CONTROL_PLANE, "kueue": binaries.KUEUE}
 
 _Options = argparse.Namespace
 
@@ -46,7 +57,7 @@ def _check(_: _Options) -> int:
 def _install(options: _Options) -> int:
     if options.only:
         prerequisites.check_control_plane()
-        binaries.build(binaries.CONTROL_PLANE)
+        binaries.build(_PARTS[options.only])
         return 0
     prerequisites.check()
     with ThreadPoolExecutor(1) as pool:
@@ -65,6 +76,14 @@ def _images(options: _Options) -> int:
 def _load(options: _Options) -> int:
     paths = _running(options.name)
     images.load(paths, options.images)
+    return 0
+
+
+def _kueue(options: _Options) -> int:
+    prerequisites.check_root()
+    paths = _running(options.name)
+    with _alone(paths):
+        kueue.install(paths)
     return 0
 
 
@@ -141,7 +160,9 @@ def _parser() -> argparse.ArgumentParser:
     _add(commands, _check, "check", "say what this machine lacks; change nothing")
     install = _add(commands, _install, "install", "install and build what a cluster needs")
     install.add_argument(
-        "--only", choices=["control-plane"], help="just etcd, kube-apiserver and kubectl"
+        "--only",
+        choices=[*_PARTS],
+        help="just etcd, kube-apiserver and kubectl, or just Kueue's controller (10 minutes)",
     )
     up = _add(commands, _up, "up demo", "start a cluster; one that is up stays as it is")
     up.add_argument("name", type=_name, metavar="NAME")
@@ -162,6 +183,8 @@ def _parser() -> argparse.ArgumentParser:
     load = _add(commands, _load, "load demo", "give built images to a cluster")
     load.add_argument("name", type=_name, metavar="NAME")
     load.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
+    queues = _add(commands, _kueue, "kueue demo", "install Kueue into a cluster")
+    queues.add_argument("name", type=_name, metavar="NAME")
     return parser
 
 
