@@ -74,9 +74,9 @@ def test_a_preempted_episode_is_no_failure_and_goes_on_after_the_urgent_one(queu
     assert kueue.condition(workload, "Evicted") == ("True", "Preempted")
     assert after != before
     assert resumed["subtasks"][0]["consecutiveFailures"] == 0
+    assert endings(queue, "patient") == ["1 Success"]
     (record,) = status["subtasks"]
     assert (record["attempts"], record["consecutiveFailures"]) == (1, 0)
-    assert outcomes(queue, "patient") == ["Success"]
     assert len(queue.branch_log("afresh/patient")) == 1
 
 
@@ -93,9 +93,14 @@ def belongs(item: dict[str, Any], package: str) -> bool:
     return bool(item["metadata"]["labels"].get("afresh.dev/package") == package)
 
 
-def outcomes(team: Team, package: str) -> list[str]:
+def endings(team: Team, package: str) -> list[str]:
+    """Return number, outcome and message of each of the package's episodes."""
     children = [st for st in team.cluster.items("st", team.namespace) if belongs(st, package)]
-    return [attempt["outcome"] for st in children for attempt in st["status"]["attempts"]]
+    return [
+        f"{attempt['number']} {attempt['outcome']} {attempt['message']}".rstrip()
+        for child in children
+        for attempt in child["status"]["attempts"]
+    ]
 
 
 def agent_of(team: Team, package: str, *, other_than: str = "") -> str:
