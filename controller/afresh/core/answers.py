@@ -18,6 +18,7 @@ from afresh.core.settle import Standing, generations_of
 
 # An episode that probes a gate tells soon whether the provider answers.
 PROBE_HINT_SECONDS = 2
+IN_QUEUE = "The Job waits for its queue."
 
 
 def stall(reason: Reason, message: str) -> Answer:
@@ -38,8 +39,7 @@ def go_on(standing: Standing) -> Answer:
         message = f"The episode of {stopping.id} is being stopped."
         return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=message)
     if queued:
-        message = "The Job waits for its queue."
-        return Answer(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=message)
+        return Answer(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=IN_QUEUE)
     if problem:
         return Answer(
             phase=PackagePhase.PENDING, reason=Reason.EPISODE_NOT_STARTED, message=problem

@@ -143,7 +143,7 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
         )
     seen_to_the_end = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
     if not seen_to_the_end:
-        return Live()
+        return _queued(episode) or Live()
     return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
 
 

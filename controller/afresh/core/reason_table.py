@@ -74,7 +74,7 @@ _ABOUT_PACKAGES = (
     ReasonRow("Suspended", _PACKAGE,
         "`spec.suspend` is true and nothing runs any more.",
         "Set it to false to go on (`afresh resume`)."),
-    ReasonRow("EpisodeQueued", _PACKAGE,
+    ReasonRow("EpisodeQueued", _BOTH,
         "The Job is suspended: its Kueue queue has not admitted it.",
         "Nothing. If it stays, look at the LocalQueue named by `spec.queueName` and its quota."),
     ReasonRow("EpisodeNotStarted", _PACKAGE,
@@ -115,7 +115,7 @@ _ABOUT_PACKAGES = (
 _ABOUT_SUBTASKS = (
     ReasonRow("EpisodeRunning", _BOTH, "An agent works on it.", _NOTHING),
     ReasonRow("Waiting", _SUBTASK,
-        "It is new or asked for again, and has not started: others are before it in the list, or "
+        "It is new or asked for again, and has not started: others are before it in the list or in its batch, or "
         "what it depends on is not done.",
         "Nothing. If it stays, look at the subtasks in its `dependsOn`."),
     ReasonRow("Verified", _SUBTASK,

@@ -29,6 +29,9 @@ MARKERS = {
     SubtaskPhase.SKIPPED: Marker.SKIPPED,
 }
 IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
+LIVE_REASONS = frozenset(
+    {str(Reason.EPISODE_RUNNING), str(Reason.EPISODE_QUEUED), str(Reason.WAITING)}
+)
 STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
 
 
@@ -56,21 +59,31 @@ def new_record(entry: SubtaskEntry) -> SubtaskRecord:
     )
 
 
-def started(record: SubtaskRecord, attempt: int, *, later: bool = False) -> SubtaskRecord:
-    """Return the record with episode `attempt` running; a probe keeps the reason it probes for.
-
-    `later`: the episode comes to this subtask after others of its batch.
-    """
+def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
+    """Return the record with episode `attempt` begun; a probe keeps the reason it probes for."""
     probe = record.reason in STALLING
-    return updated(
+    begun = updated(
         record,
-        phase=SubtaskPhase.QUEUED if later else SubtaskPhase.RUNNING,
-        marker=Marker.RUNNING,
         attempts=attempt,
         reason=record.reason if probe else Reason.EPISODE_RUNNING,
         message=record.message if probe else "",
         not_before=None,
     )
+    return in_phase(begun, SubtaskPhase.RUNNING)
+
+
+def while_live(record: SubtaskRecord, *, queued: bool, later: bool) -> SubtaskRecord:
+    """Return the record of a subtask whose episode goes on.
+
+    `queued`: its Job waits in a queue. `later`: it comes after others of its batch.
+    """
+    phase, reason = SubtaskPhase.RUNNING, Reason.EPISODE_RUNNING
+    if queued or later:
+        phase = SubtaskPhase.QUEUED
+        reason = Reason.EPISODE_QUEUED if queued else Reason.WAITING
+    if record.reason in LIVE_REASONS:
+        record = updated(record, reason=reason)
+    return in_phase(record, phase)
 
 
 def cancelling(record: SubtaskRecord, why: str) -> SubtaskRecord:

@@ -105,7 +105,7 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
         verdict = _verdict(seen, episode, record)
         if isinstance(verdict, Live):
             live.append((episode, verdict))
-            record = records.in_phase(record, _live_phase(verdict))
+            record = records.while_live(record, queued=verdict.queued, later=verdict.later)
             continue
         settlement = Settlement(episode=episode, member=member, ended=verdict)
         if records.is_cancelled(record):
@@ -153,11 +153,6 @@ def _over(
         if known is None or known.outcome is Outcome.CANCELLED:
             over[key] = item.ended
     return list(over.values())
-
-
-def _live_phase(verdict: Live) -> SubtaskPhase:
-    waits = verdict.queued or verdict.later
-    return SubtaskPhase.QUEUED if waits else SubtaskPhase.RUNNING
 
 
 def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[tuple[Episode, Member]]:

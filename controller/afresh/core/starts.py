@@ -13,6 +13,7 @@ from afresh.contract.order import ORDER_MAX_BYTES, Budget
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, StartEpisode
 from afresh.core.answers import (
+    IN_QUEUE,
     current_of,
     go_on,
     is_due,
@@ -25,7 +26,7 @@ from afresh.core.batches import Batch, batches
 from afresh.core.gates import gate_after
 from afresh.core.observed import Observed
 from afresh.core.reasons import Reason
-from afresh.core.records import STALLING, started
+from afresh.core.records import STALLING, started, while_live
 from afresh.core.settle import Standing
 
 # Whoever waits for others is woken when they are done; this is for what nobody tells.
@@ -84,7 +85,7 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
             f"What {large.members[0].subtask} is told is over 200 KiB; shorten its prompt, its "
             "guidance or the goal.",
         )
-    return _running(standing, starts)
+    return _begun(seen, standing, starts)
 
 
 def _affordable(
@@ -101,25 +102,29 @@ def _affordable(
     return [], None
 
 
-def _running(standing: Standing, starts: Sequence[StartEpisode]) -> Answer:
+def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -> Answer:
     """Say that the starts are made; one that probes a stall leaves the package stalled."""
+    queued = seen.package.spec.queue_name is not None
     begun = {member.subtask: member for action in starts for member in action.members}
     first = {action.members[0].subtask for action in starts}
     changed = tuple(
-        started(record, begun[record.id].attempt, later=record.id not in first)
+        while_live(
+            started(record, begun[record.id].attempt), queued=queued, later=record.id not in first
+        )
         if record.id in begun
         else record
         for record in standing.records
     )
-    probed = next((record for record in changed if record.reason in STALLING), None)
+    phase, reason = PackagePhase.RUNNING, str(Reason.EPISODE_RUNNING)
     names = [current_of(standing, episode) for episode, _ in standing.live]
-    names += [action.members[0].subtask for action in starts]
+    message = running_sentence([*names, *(action.members[0].subtask for action in starts)])
+    probed = next((record for record in changed if record.reason in STALLING), None)
+    if probed:
+        phase, reason, message = PackagePhase.STALLED, probed.reason, probed.message
+    elif queued and all(live.queued for _, live in standing.live):
+        phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
     return Answer(
-        phase=PackagePhase.STALLED if probed else PackagePhase.RUNNING,
-        reason=probed.reason if probed else Reason.EPISODE_RUNNING,
-        message=probed.message if probed else running_sentence(names),
-        actions=tuple(starts),
-        records=changed,
+        phase=phase, reason=reason, message=message, actions=tuple(starts), records=changed
     )
 
 

@@ -30,10 +30,11 @@ from afresh.kube.client import (
 )
 from afresh.kube.errors import UnreadableError
 from afresh.kube.others import others
-from afresh.kube.parse import members_of, parse_episode, parse_orphan, parse_time
+from afresh.kube.parse import is_readable, members_of, parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
 
 # A Job without a started pod tells why only in Events; they are not there at once.
+POD_ENDS = ("Succeeded", "Failed")
 QUIET_START = timedelta(seconds=4)
 ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.FAILED, PackagePhase.NEEDS_REVIEW})
 
@@ -101,7 +102,7 @@ class Observer:
     async def _episodes(self, key: Key, package: WorkPackage, now: datetime) -> tuple[Episode, ...]:
         await self._look_for_lost_jobs(key, package)
         pods = {_controller(pod): pod for pod in self.cache.children(PODS, key)}
-        jobs = [job for job in self.cache.children(JOBS, key) if _owned(job, package)]
+        jobs = self._jobs(key, package)
         episodes = [
             await self._episode(package, job, pods.pop(job["metadata"]["uid"], None), now)
             for job in jobs
@@ -110,9 +111,18 @@ class Observer:
         orphans = [
             parse_orphan(pod, self.cache.hint(str(uid), pod["metadata"]["uid"]))
             for uid, pod in pods.items()
+            if pod.get("status", {}).get("phase") not in POD_ENDS or is_readable(pod)
         ]
         ours = [item for item in orphans if item and item.name == _name_of(package, item)]
         return (*episodes, *ours)
+
+    def _jobs(self, key: Key, package: WorkPackage) -> list[Manifest]:
+        """The package's Jobs. One that has ended and cannot be read any more is no one's concern.
+
+        Its record is what counts; another version's operator may have made it.
+        """
+        mine = [job for job in self.cache.children(JOBS, key) if _owned(job, package)]
+        return [job for job in mine if not has_ended(job) or is_readable(job)]
 
     async def _episode(
         self, package: WorkPackage, job: Manifest, pod: Manifest | None, now: datetime
@@ -143,11 +153,10 @@ class Observer:
         running = {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
         if not running:
             return
-        for job in self.cache.children(JOBS, key):
-            if _owned(job, package):
-                for member in members_of(job):
-                    if running.get(member.subtask) == member.attempt:
-                        del running[member.subtask]
+        for job in self._jobs(key, package):
+            for member in members_of(job):
+                if running.get(member.subtask) == member.attempt:
+                    del running[member.subtask]
         if not running:
             return
         for job in await self.kube.list_items(

@@ -110,6 +110,15 @@ def members_of(item: Manifest) -> tuple[Member, ...]:
     return members
 
 
+def is_readable(item: Manifest) -> bool:
+    """Whether a Job or a pod still says which episode it is."""
+    try:
+        _facts(item)
+    except UnreadableError:
+        return False
+    return True
+
+
 def _facts(item: Manifest) -> dict[str, Any]:
     """What labels and annotations say of an episode. Raises UnreadableError."""
     metadata = item["metadata"]

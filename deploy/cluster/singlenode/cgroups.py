@@ -40,9 +40,20 @@ def create(name: str) -> Path:
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if not _is_unified() and (hierarchy / setting).exists():
                 (group / setting).write_text((hierarchy / setting).read_text())
+        _weigh(group)
     system = (_MOUNT if _is_unified() else _MOUNT / "pids") / name / _SYSTEM
     system.mkdir(exist_ok=True)
     return system / "cgroup.procs"
+
+
+def _weigh(group: Path) -> None:
+    """Let the whole cluster weigh more than one process beside it: a busy machine starves it else.
+
+    The default of a group is what one process gets.
+    """
+    for setting, weight in (("cpu.shares", "8192"), ("cpu.weight", "800")):
+        if (group / setting).exists():
+            (group / setting).write_text(weight)
 
 
 def kill_all(name: str, *, wait_seconds: float) -> None:
