@@ -115,8 +115,8 @@ _ABOUT_PACKAGES = (
 _ABOUT_SUBTASKS = (
     ReasonRow("EpisodeRunning", _BOTH, "An agent works on it.", _NOTHING),
     ReasonRow("Waiting", _SUBTASK,
-        "It is new or asked for again, and has not started: others are before it in the list or in its batch, or "
-        "what it depends on is not done.",
+        "It is new or asked for again, and has not started: others are before it in the list or in "
+        "its batch, or what it depends on is not done.",
         "Nothing. If it stays, look at the subtasks in its `dependsOn`."),
     ReasonRow("Verified", _SUBTASK,
         "The acceptance command passed and the commit is on the branch.",
