@@ -17,6 +17,9 @@ from afresh.episode.prepare import Start
 from afresh.episode.snapshot import Snapshot
 from afresh.episode.workplace import Workplace
 
+NO_PROCESS = (
+    "The agent could start no more processes; raise spec.pidsLimit or make the subtask smaller."
+)
 SILENT = "The agent changed nothing and left no unchanged.md that says why."
 BLOCKED = "The agent says that it cannot go on, and not why."
 
@@ -37,6 +40,8 @@ def judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) 
         problems.append(problem)
     if not problems and not shot.changes and not outbox.unchanged:
         problems.append(Ended(Outcome.NO_CHANGES, SILENT))
+    if problems and end.met_process_limit:
+        problems.append(Ended(Outcome.PROCESS_LIMIT, NO_PROCESS))
     if problems:
         first = min(problems, key=lambda problem: PRECEDENCE.index(problem.outcome))
         raise Ended(first.outcome, work.log.redact(first.message), exit_code=end.exit_code)
