@@ -1,10 +1,10 @@
 """What becomes of a failed attempt's work: a side ref that people can look at."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import Callable
 import pytest
 
 from afresh.episode import aside
