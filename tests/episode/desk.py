@@ -7,6 +7,7 @@ from pathlib import Path
 
 from afresh.contract.words import Marker
 from afresh.episode import snapshot, worktree
+from afresh.episode.briefing import planned
 from afresh.episode.git import Git
 from afresh.episode.outbox import collect
 from afresh.episode.redact import Redactor
@@ -35,7 +36,7 @@ class Desk:
         entry = f"100644 {git.store(b'A sample.')}\tREADME.md\0"
         git.run("update-index", "-z", "--index-info", stdin=entry.encode())
         head = git.commit_tree(git.text("write-tree"), None, "Add files\n", 1_700_000_000)
-        plan = snapshot.planned(ORDER, TASK, Marker.RUNNING)
+        plan = planned(ORDER, TASK, Marker.RUNNING)
         layout = worktree.Layout(head=head, date=1_700_000_000, branch="afresh/demo", plan=plan)
         worktree.lay_out(git, layout, root / "worktree")
         (root / "home").mkdir()
@@ -57,7 +58,7 @@ class Desk:
 
     def commit(self) -> str:
         """Commit a snapshot; return the commit's id."""
-        plan = snapshot.planned(ORDER, TASK, Marker.DONE)
+        plan = planned(ORDER, TASK, Marker.DONE)
         return snapshot.commit(self.git, ORDER, TASK, self.take(), plan, Redactor())
 
     def files(self, commit: str) -> dict[str, str]:

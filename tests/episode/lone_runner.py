@@ -7,7 +7,8 @@ from afresh.contract.order import Order, Repository
 from afresh.contract.report import Report, parse
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import credentials, prepare, snapshot
+from afresh.episode import credentials, prepare
+from afresh.episode.briefing import planned
 from afresh.episode.control import Control
 from afresh.episode.git import Git
 from afresh.episode.log import Log
@@ -83,7 +84,7 @@ class LoneRunner:
 def blocked(order: Order, *, marker: Marker = Marker.NEEDS_REVIEW, note: str = "") -> PlanChange:
     """The change of the plan that a failure of T001 asks for."""
     return PlanChange(
-        text=snapshot.planned(order, make_task(), marker),
+        text=planned(order, make_task(), marker),
         subtask="T001",
         marker=marker,
         notes=Notes(heading="T001 Greeting", discovery=note),

@@ -5,7 +5,7 @@ import pytest
 from afresh.contract.order import Order, Task, Verify
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.pod import Pod, Started, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 
 BRANCH = "afresh/demo"
@@ -177,3 +177,24 @@ def test_blocked_subtask_of_a_batch_keeps_the_done_one_in_the_plan(pod: Pod, rem
         "First.\n\n## T002 Farewell\n\nA person must decide: Why?"
     )
     assert report.head == remote.head(BRANCH)
+
+
+def test_runner_that_is_stopped_while_it_tidies_up_reports_the_outcome_that_was_decided(
+    pod: Pod, remote: Remote
+):
+    seen, go_on = pod.root / "seen", pod.root / "go-on"
+    hook = remote.directory / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {seen}; while [ ! -e {go_on} ]; do sleep 0.02; done\n")
+    hook.chmod(0o755)
+
+    def terminate(started: Started) -> None:
+        started.wait_for(seen.exists)
+        started.terminate()
+        started.wait_for(lambda: pod.report.final)
+        go_on.touch()
+
+    report = pod.run(with_last_chance(remote), terminate)
+
+    assert [item.outcome for item in report.results] == [Outcome.AGENT_ERROR], pod.log
+    assert pod.result.message == "The agent's program ended with exit code 3."

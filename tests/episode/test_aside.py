@@ -1,5 +1,6 @@
 """What becomes of a failed attempt's work: a side ref that people can look at."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -175,9 +176,10 @@ def test_repository_that_is_gone_costs_a_sentence_without_its_password(
 
 
 def test_trusted_repository_that_is_broken_costs_a_sentence(runner: LoneRunner):
-    runner.fetch()
+    start = runner.fetch()
+    shutil.rmtree(runner.git.git_dir / "objects")
 
-    sentence = aside.keep(runner.work, TASK, "0" * 40, "1" * 40)
+    sentence = aside.keep(runner.work, TASK, start.head, "1" * 40)
 
     assert sentence == "The unfinished work is not kept. The log of the runner says why."
 

@@ -172,7 +172,7 @@ def test_brief_of_the_second_subtask_tells_what_stands_and_no_history(pod: Pod, 
     pod.run(replace(order, episode="demo-t001-7"))
 
     brief = (pod.root / "home/agent/brief").read_text()
-    assert "- T001 (Step 1) is done. A is there." in brief
+    assert "- T001 (Step 1) is done. Its files: a. A is there." in brief
     assert "After this task comes T003 (Step 3)." in brief
     assert "# T002 Step 2" in brief
     assert FORBIDDEN.findall(brief) == []

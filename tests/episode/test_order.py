@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.episode.pod import Pod
+from afresh.contract.words import Outcome
+from tests.episode.pod import Pod, make_order
+from tests.episode.servers import Remote
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,13 @@ def test_order_that_cannot_be_read_is_refused_with_a_final_report(pod: Pod, text
     assert want in report.log_tail
     assert pod.exit_code == 1
     assert pod.shim_codes == [0, 0]
+
+
+def test_runner_without_git_says_that_it_failed_in_its_report(pod: Pod, remote: Remote):
+    pod.environment = {"PATH": "/nonexistent"}
+
+    pod.run(make_order(remote.url, "true"))
+
+    assert pod.result.outcome is Outcome.INFRASTRUCTURE
+    assert "see its log" in pod.result.message
+    assert "git" in pod.log

@@ -288,5 +288,4 @@ def test_second_subtask_continues_the_branch_and_is_told_of_the_first(pod: Pod, 
     assert second.result.outcome is Outcome.SUCCESS, second.log
     assert remote.subjects(BRANCH) == ["T002: Farewell", "T001: Greeting", "Add files"]
     brief = remote.file(BRANCH, "brief.txt")
-    assert "- T001 (Greeting) is done. Hello is said." in brief
-    assert "- Files of T001: hello.txt" in brief
+    assert "- T001 (Greeting) is done. Its files: hello.txt. Hello is said." in brief

@@ -10,6 +10,7 @@ from pathlib import Path
 from afresh.contract.codec import ContractError
 from afresh.episode.opening import open_repository, read_order
 from afresh.episode.paths import Paths
+from afresh.episode.process import hold_terminate
 
 
 def main(arguments: list[str]) -> int:
@@ -25,6 +26,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(paths: Paths) -> int:
+    hold_terminate()
     try:
         order = read_order(paths)
     except (OSError, ContractError) as error:

@@ -12,7 +12,8 @@ from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core.outcome import TABLE, Next
 from afresh.core.text import one_line
-from afresh.episode import aside, plan_commit, snapshot
+from afresh.episode import aside, plan_commit
+from afresh.episode.briefing import planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
 from afresh.episode.git_faults import GitError
@@ -59,7 +60,7 @@ def _push_plan(
 ) -> Iterator[str]:
     work.reporter.stage("plan")
     change = PlanChange(
-        text=snapshot.planned(work.order, task, marker),
+        text=planned(work.order, task, marker),
         subtask=task.id,
         marker=marker,
         notes=_notes(work, desk, task),

@@ -71,10 +71,12 @@ def get_ready(work: Workplace) -> None:
         )
 
 
-def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
+def run_agent(
+    work: Workplace, launch: Launch, reader: Reader, started: Callable[[], None]
+) -> AgentEnd:
     """Run the program. When this returns, none of its processes is left, or the end says so.
 
-    Raises Ended if the container is gone before it begins.
+    `started` is called when it begins. Raises Ended if the container is gone before it begins.
     """
     signs = Signs()
     out = LineSink(_teller(work, signs, reader.event))
@@ -86,9 +88,7 @@ def run_agent(work: Workplace, launch: Launch, reader: Reader) -> AgentEnd:
     command = Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
     try:
         with watching_disk(work) as disk:
-            ending = work.agent_control.run(
-                command, out, err, lambda: work.reporter.reached("agentStarted")
-            )
+            ending = work.agent_control.run(command, out, err, started)
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     work.reporter.reached("agentEnded")

@@ -29,6 +29,12 @@ def plan_on_branch(order: Order, start: Start, text: str) -> tuple[PlanLine, ...
     return tuple(replace(line, marker=markers.get(line.id, Marker.PENDING)) for line in order.plan)
 
 
+def planned(order: Order, task: Task, marker: Marker) -> str:
+    """Return the plan of the Order with this subtask's marker."""
+    text = plan_file.render(plan_file.Plan(goal=order.goal, lines=order.plan))
+    return plan_file.with_marker(text, task.id, marker)
+
+
 def standing_in(text: str, order: Order) -> tuple[PlanLine, ...]:
     """Return the Order's plan with the markers of a plan file; what is not there is as before."""
     markers = _markers(text)

@@ -4,12 +4,15 @@ Owns no behaviour beyond its own fields. One Desk serves all subtasks of an epis
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from afresh.contract.order import PlanLine
 from afresh.episode.opening import Opening
-from afresh.episode.outbox import Outbox
 from afresh.episode.prepare import Start
-from afresh.episode.snapshot import Snapshot
+
+if TYPE_CHECKING:  # imported while the agent works
+    from afresh.episode.outbox import Outbox
+    from afresh.episode.snapshot import Snapshot
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,8 +31,8 @@ class Desk:
     pushed: str | None = None
     session: str | None = None
     is_laid_out: bool = False
-    outbox: Outbox | None = None
-    shot: Snapshot | None = None
+    outbox: "Outbox | None" = None
+    shot: "Snapshot | None" = None
 
     def clear(self) -> None:
         """Forget what the agent of the subtask before has left."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from afresh.contract import codec
 from afresh.contract.order import ORDER_VERSION, Order
 from afresh.episode import credentials, prepare
-from afresh.episode.ending import Ended
 from afresh.episode.git import Git, Running
 from afresh.episode.paths import Paths
 from afresh.episode.prepare import Start
@@ -22,10 +21,13 @@ class Opening:
     order: Order
     git: Git
     fetch: Running | None = None
-    problem: Ended | None = None
+    problem: Exception | None = None
 
     def start(self) -> Start:
-        """Wait for what the work starts from. Raises Ended; see `prepare.fetch_start`."""
+        """Wait for what the work starts from. Raises Ended; see `prepare.fetch_start`.
+
+        Raises whatever was in the way of the fetch, too.
+        """
         if self.problem:
             raise self.problem
         return prepare.fetch_start(self.git, self.order, self.fetch)
@@ -47,5 +49,5 @@ def open_repository(order: Order, paths: Paths) -> Opening:
         prepare.check_remote(order)
         git.create()
         return Opening(order=order, git=git, fetch=prepare.begin_fetch(git, order))
-    except Ended as problem:
+    except Exception as problem:  # raised again by `start`, when there can be a Report
         return Opening(order=order, git=git, problem=problem)

@@ -11,8 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 
+def hold_terminate() -> None:
+    """Keep a SIGTERM that comes from now on for `on_terminate`: the first process would lose it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+
 def on_terminate(react: Callable[[], None]) -> None:
-    """Call `react` in a thread of its own, once, as soon as SIGTERM comes."""
+    """Call `react` in a thread of its own, once, as soon as SIGTERM comes or if it has come."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     # The byte is written at the instant of the signal; the handler itself has nothing to do.
@@ -24,6 +29,7 @@ def on_terminate(react: Callable[[], None]) -> None:
         react()
 
     threading.Thread(target=wait, name="terminate", daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 def process_start() -> float:

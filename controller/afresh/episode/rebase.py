@@ -8,7 +8,8 @@ from dataclasses import replace
 from afresh.contract.order import Order, Task
 from afresh.contract.words import Marker
 from afresh.core import plan_file
-from afresh.episode import snapshot, worktree
+from afresh.episode import worktree
+from afresh.episode.briefing import planned
 from afresh.episode.git import Git
 from afresh.episode.git_faults import GitError
 from afresh.episode.persist import moved
@@ -34,4 +35,4 @@ def plan_at(git: Git, order: Order, task: Task, head: str) -> str:
     try:
         return plan_file.with_marker(text, task.id, Marker.DONE)
     except KeyError:
-        return snapshot.planned(order, task, Marker.DONE)
+        return planned(order, task, Marker.DONE)

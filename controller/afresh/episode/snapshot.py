@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Order, Task
-from afresh.contract.words import Marker, Outcome
-from afresh.core import plan_file
+from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode import worktree
 from afresh.episode.ending import Ended
@@ -74,12 +73,6 @@ def commit(
     summary = redact(outbox.summary or outbox.unchanged or "")
     text = message(order, task, summary, [change.path for change in snapshot.changes])
     return git.commit_tree(tree, snapshot.head, text)
-
-
-def planned(order: Order, task: Task, marker: Marker) -> str:
-    """Return the plan of the Order with this subtask's marker."""
-    text = plan_file.render(plan_file.Plan(goal=order.goal, lines=order.plan))
-    return plan_file.with_marker(text, task.id, marker)
 
 
 def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:

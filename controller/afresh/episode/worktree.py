@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from afresh.episode import throw_away
 from afresh.episode.git import Git
+from afresh.episode.throw_away import ThrowAway
 
 STATE = ".afresh"
 PLAN = f"{STATE}/PLAN.md"
@@ -44,9 +44,10 @@ def lay_out(git: Git, layout: Layout, worktree: Path, kept: frozenset[str] = NOT
     removed = b"".join(b"0 %040d\t%s\0" % (0, path) for path in state.split(b"\0") if path)
     plan = f"{REGULAR} {git.store(layout.plan.encode())}\t{PLAN}\0".encode()
     git.run("update-index", "-z", "--index-info", stdin=removed + plan, index=index)
+    repository = ThrowAway(git, index, layout.date)
     worktree.mkdir(parents=True, exist_ok=True)
     git.run("checkout-index", "--all", "--force", f"--prefix={worktree}/", index=index)
-    throw_away.write(git, worktree / ".git", index, layout.branch, layout.date)
+    repository.write(worktree / ".git", layout.branch)
     (worktree / OUTBOX).mkdir(exist_ok=True)
     set_times(worktree, layout.date, kept)
 
@@ -90,8 +91,9 @@ def check_out(git: Git, commit: str, branch: str, directory: Path) -> Path:
     empty(directory)
     index = git.git_dir / "checked-out"
     git.run("read-tree", commit, index=index)
+    repository = ThrowAway(git, index, int(time.time()))
     git.run("checkout-index", "--all", "--force", "--index", index=index, tree=directory)
-    throw_away.write(git, directory / ".git", index, branch, int(time.time()))
+    repository.write(directory / ".git", branch)
     return index
 
 
