@@ -1,0 +1,91 @@
+"""Every story again, with the operator killed around every write and with stale views.
+
+A story is told once; at each write, and at each turn, the world is split off as it is then, and
+goes on with an operator that has just started. All must end alike, with the same side effects.
+"""
+
+from typing import Any
+
+import pytest
+
+from afresh.core.plan_file import digest
+from afresh.kube.client import JOBS, PODS
+from tests.kube.journeys import JOURNEYS, Journey
+from tests.kube.world import World, check_rest, side_effects
+
+MATRIX = pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
+
+
+async def ending(journey: Journey, world: World) -> dict[str, Any]:
+    """Go on to the end, and return what must not depend on the way there."""
+    await world.drive()
+    await check_rest(world)
+    found: dict[str, Any] = {}
+    for name in journey.names:
+        effects = side_effects(world, name)
+        assert digest(effects["plan"]) == world.status(name)["planDigest"]
+        if not journey.exact:
+            # How often a provider or a queue was met depends on the time.
+            ends = [(record[0], record[1], record[3]) for record in effects["records"]]
+            effects = {"phase": effects["phase"], "ends": ends, "plan": effects["plan"]}
+        found[name] = effects
+    if journey.exact:
+        found["ran"] = sorted(world.node.ran)
+        assert len(set(world.node.ran)) == len(world.node.ran)
+    return found
+
+
+@MATRIX
+async def test_a_journey_ends_alike_wherever_the_operator_is_killed(journey: Journey) -> None:
+    calm, splits, seen = journey.world(), {}, set()
+
+    def split(instant: str) -> None:
+        # To be killed before a write is to be killed after the one before, but for what the
+        # cluster did in between.
+        now = (len(calm.api.told), calm.api.clock)
+        if now not in seen:
+            seen.add(now)
+            splits[f"{instant} write {calm.api.writes}"] = calm.fork()
+
+    calm.api.around_write = split
+    want = await ending(journey, calm)
+
+    assert len(splits) >= calm.api.writes
+    for where, world in splits.items():
+        assert await ending(journey, world) == want, f"killed {where}"
+
+
+@MATRIX
+async def test_a_journey_ends_alike_with_a_stale_view_at_any_turn(journey: Journey) -> None:
+    calm, splits = journey.world(), []
+    for _ in range(300):
+        known = len(calm.api.told)
+        if not await calm.turn():
+            if not calm.operator.due:
+                break
+            calm.api.clock = max(calm.api.clock, min(calm.operator.due.values()))
+        elif len(calm.api.told) > known:
+            splits.append(calm.fork(seen=known))
+    want = await ending(journey, calm)
+
+    assert len(splits) > 5
+    for number, world in enumerate(splits):
+        assert await ending(journey, world) == want, f"stale at change {number}"
+
+
+@MATRIX
+@pytest.mark.parametrize("kind", [PODS, JOBS], ids=["pods", "Jobs"])
+async def test_a_journey_ends_alike_when_a_watch_lags_behind(journey: Journey, kind: Any) -> None:
+    want = await ending(journey, journey.world())
+
+    world, turn = journey.world(), 0
+    world.lagging = (kind,)
+    while not (world.lagging == () and not world.operator.due and not await world.turn()):
+        turn += 1
+        assert turn < 1000, "the loop does not come to rest"
+        world.lagging = (kind,) if turn % 4 and turn < 300 else ()
+        await world.turn()
+        if world.operator.due and not world.operator.woken:
+            world.api.clock = max(world.api.clock, min(world.operator.due.values()))
+
+    assert await ending(journey, world) == want
