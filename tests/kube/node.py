@@ -82,8 +82,9 @@ class Node:
 
     def turn(self) -> bool:
         """Take every pod and Job one step further; return whether there was one to take."""
-        moved = [self._move(pod) for pod in self.api.of_kind(PODS)]
-        moved += [self._begin_or_end(job) for job in self.api.of_kind(JOBS)]
+        pods = self.api.of_kind(PODS)
+        moved = [self._begin_or_end(job) for job in self.api.of_kind(JOBS)]
+        moved += [self._move(pod) for pod in pods]
         return any(moved)
 
     def branch_of(self, package: str) -> Branch:
