@@ -94,6 +94,8 @@ class Node:
         if job["spec"].get("suspend") or job.get("status", {}).get("conditions"):
             return False
         pods = [pod for pod in self.api.of_kind(PODS) if _job_of(pod) == job["metadata"]["uid"]]
+        if pods and "startTime" not in job.get("status", {}):
+            return False  # the pods of a run that a queue has ended
         phases = [pod.get("status", {}).get("phase") for pod in pods]
         if "Succeeded" in phases:
             done = {"conditions": [{"type": "Complete", "status": "True", "reason": "Done"}]}

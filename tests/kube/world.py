@@ -111,6 +111,7 @@ class World:
     script: tuple[Step, ...] = ()
     hints: bool = False
     lagging: tuple[Any, ...] = ()
+    queue_open: bool = False
     operator: Operator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,7 +136,7 @@ class World:
             ran=list(self.node.ran),
             knocks=list(self.node.knocks),
         )
-        world = World(api, node, self.script, self.hints, self.lagging)
+        world = World(api, node, self.script, self.hints, self.lagging, self.queue_open)
         if seen is not None:
             world.restart(seen)
         return world
@@ -148,6 +149,8 @@ class World:
         except Killed:
             self.restart()
             worked = True
+        if self.queue_open:
+            self._admit(suspend=False)
         moved = self.node.turn()
         self.api.clock += TURN
         if self.script and self.script[0][0](self):
@@ -193,8 +196,15 @@ class World:
         known = old["metadata"].get("annotations", {})
         self.api.put_part(WORK_PACKAGES, old, "metadata", {"annotations": {**known, **asked}})
 
-    def admit(self, *, suspend: bool) -> None:
-        """Do to every Job that has not ended what a queue does: let it run, or take its place."""
+    def open_queue(self) -> None:
+        self.queue_open = True
+
+    def close_queue(self) -> None:
+        """Take the place of what runs, and let nothing run."""
+        self.queue_open = False
+        self._admit(suspend=True)
+
+    def _admit(self, *, suspend: bool) -> None:
         for job in self.api.of_kind(JOBS):
             ended = job.get("status", {}).get("conditions")
             if ended or job["spec"].get("suspend") == suspend:
