@@ -77,6 +77,9 @@ class Node:
     """The episodes whose agents were started, in that order."""
     lasts: Callable[[Task, int], int] = field(default=lambda *_: 1)
     """How many turns the work on a subtask takes."""
+    lingers: int = 0
+    """For how many turns a Job goes on after its pod has ended."""
+    over: dict[str, int] = field(default_factory=dict)
     knocks: list[str] = field(default_factory=list)
     """The episodes that the provider refused."""
 
@@ -97,6 +100,8 @@ class Node:
         if pods and "startTime" not in job.get("status", {}):
             return False  # the pods of a run that a queue has ended
         phases = [pod.get("status", {}).get("phase") for pod in pods]
+        if {"Succeeded", "Failed"} & set(phases) and self._lingers(job):
+            return True
         if "Succeeded" in phases:
             done = {"conditions": [{"type": "Complete", "status": "True", "reason": "Done"}]}
             self.api.put_part(JOBS, job, "status", done)
@@ -111,6 +116,11 @@ class Node:
         else:
             return False
         return True
+
+    def _lingers(self, job: Manifest) -> bool:
+        uid = job["metadata"]["uid"]
+        self.over[uid] = self.over.get(uid, 0) + 1
+        return self.over[uid] <= self.lingers
 
     def _start(self, job: Manifest) -> None:
         metadata, template = job["metadata"], job["spec"]["template"]["metadata"]

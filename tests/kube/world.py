@@ -133,6 +133,7 @@ class World:
                 for name, branch in self.node.branches.items()
             },
             runners={uid: replace(runner) for uid, runner in self.node.runners.items()},
+            over=dict(self.node.over),
             ran=list(self.node.ran),
             knocks=list(self.node.knocks),
         )
