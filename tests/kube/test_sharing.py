@@ -82,6 +82,29 @@ async def test_a_package_that_leaves_the_line_lets_the_next_one_start() -> None:
     }  # fmt: skip
 
 
+async def test_the_first_in_line_that_leaves_when_it_is_its_turn_lets_the_next_one_start() -> None:
+    older = {"name": "package-2", "uid": "2", "creationTimestamp": "2030-01-02T02:00:00Z"}
+    world = make_world(
+        AB, AB, {**AB, "metadata": older}, judge=by_subtask(), kind={"maxConcurrentEpisodes": 1}
+    )
+
+    def free(world: World) -> bool:
+        ended = all(job.get("status", {}).get("conditions") for job in world.api.of_kind(JOBS))
+        return ended and reason_of("package-1", "ClassBusy")(world)
+
+    def leave(world: World) -> None:
+        world.edit("package-2", suspend=True)
+        world.restart()
+
+    world.node.lasts = lambda *_: 3
+    world.script = ((free, leave),)
+
+    await world.drive()
+
+    phases = [world.status(name)["phase"] for name in ("package-1", "package-2", KEY.name)]
+    assert phases == ["Succeeded", "Suspended", "Succeeded"]
+
+
 @pytest.mark.parametrize("after", ["while it runs", "while it waits"])
 async def test_a_package_that_is_deleted_gives_up_its_turn(after: str) -> None:
     world = make_world(*[AB] * 3, judge=by_subtask(), kind={"maxConcurrentEpisodes": 1}, lingers=3)
