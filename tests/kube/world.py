@@ -1,279 +1,276 @@
-"""A small API server in memory, a node that runs what it finds, and an operator that may die.
+"""Operator and node at work on one API server, turn by turn; either may be held up or die.
 
-Behaves as the real server does in what the loop relies on: resource versions, conflicts,
-generations, deletion of a Job with its pod. `tests/apiserver` runs the same loop on the real one.
+The operator learns only what its watch tells it and steps only for packages that were woken or are
+due, so a wake-up that is missing shows as a world that never comes to rest.
 """
 
-import copy
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from afresh.contract import codec, report
-from afresh.contract.order import Order, Task
-from afresh.contract.report import Report, Result
-from afresh.contract.words import Marker, Outcome
-from afresh.core.outcome import TABLE
-from afresh.core.plan_file import Plan, digest, parse, render
+from afresh.contract.report import Report
+from afresh.core.planner import decide
+from afresh.core.starts import TAKEN_AGAIN
 from afresh.kube.apply import Applier
 from afresh.kube.cache import WATCHED, Cache
-from afresh.kube.client import EVENTS, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest, Resource
-from afresh.kube.errors import ConflictError, NotFoundError
+from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
+from afresh.kube.errors import ConflictError
+from afresh.kube.handlers import Waker
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
-from afresh.manifests.metadata import read_batch
-from tests.make import NOW
+from tests.kube.api_server import ApiServer, Killed
+from tests.kube.node import Branch, Judge, Node
+from tests.make import NOW, make_class, make_package
 
-Judge = Callable[[Task, int], Outcome]
-MOST_STEPS = 300
+MOST_TURNS = 400
+TURN = timedelta(seconds=1)
+KEY = Key("team-a", "token-auth")
+IN_LINE = ("ClassBusy", "GateClosed")
 
-
-class Killed(BaseException):
-    """The operator's process died at this instant."""
-
-
-@dataclass
-class ApiServer:
-    """Objects by kind and name. Raises Killed before or after the `deadly` write."""
-
-    objects: dict[tuple[Resource, str, str], Manifest] = field(default_factory=dict)
-    deadly: tuple[int, str] | None = None
-    writes: int = 0
-    _versions: Any = field(default_factory=lambda: itertools.count(100))
-
-    async def get(self, kind: Resource, namespace: str | None, name: str) -> Manifest:
-        found = self.objects.get((kind, namespace or "", name))
-        if found is None:
-            raise NotFoundError(name)
-        return copy.deepcopy(found)
-
-    async def list_items(self, kind: Resource, namespace: str | None, **_: str) -> list[Manifest]:
-        return [
-            copy.deepcopy(body)
-            for (other, space, _), body in sorted(self.objects.items(), key=lambda i: i[0][2])
-            if other == kind and namespace in (None, space)
-        ]
-
-    async def create(self, kind: Resource, namespace: str | None, body: Manifest) -> Manifest:
-        if kind is EVENTS:
-            return body  # nothing rests on them, and they are written beside the loop
-        return self._write(lambda: self.put_new(kind, body))
-
-    def put_new(self, kind: Resource, body: Manifest) -> Manifest:
-        name = (kind, body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        if name in self.objects:
-            raise ConflictError(f"{name[2]} exists")
-        number = next(self._versions)
-        metadata = {
-            "uid": f"uid-{number}",
-            "generation": 1,
-            "creationTimestamp": NOW.isoformat(),
-            **body["metadata"],
-            "resourceVersion": str(number),
-        }
-        self.objects[name] = copy.deepcopy({**body, "metadata": metadata})
-        return copy.deepcopy(self.objects[name])
-
-    async def replace_part(self, kind: Resource, old: Manifest, part: str, value: Any) -> Manifest:
-        return self._write(lambda: self.put_part(kind, old, part, value))
-
-    def put_part(self, kind: Resource, old: Manifest, part: str, value: Any) -> Manifest:
-        metadata = old["metadata"]
-        known = self.objects.get((kind, metadata.get("namespace", ""), metadata["name"]))
-        if known is None:
-            raise NotFoundError(metadata["name"])
-        if known["metadata"]["resourceVersion"] != metadata["resourceVersion"]:
-            raise ConflictError("the object has been modified")
-        known[part] = copy.deepcopy(value)
-        known["metadata"]["resourceVersion"] = str(next(self._versions))
-        known["metadata"]["generation"] += part == "spec"
-        return copy.deepcopy(known)
-
-    async def delete(self, kind: Resource, namespace: str, name: str, *, uid: str) -> None:
-        def remove() -> None:
-            known = self.objects.get((kind, namespace, name))
-            if known and known["metadata"]["uid"] == uid:
-                del self.objects[kind, namespace, name]
-                self.objects.pop((PODS, namespace, name), None)
-
-        self._write(remove)
-
-    def of_kind(self, kind: Resource) -> list[Manifest]:
-        return [
-            body
-            for (other, _, _), body in sorted(self.objects.items(), key=lambda i: i[0][2])
-            if other == kind
-        ]
-
-    def _write(self, perform: Callable[[], Any]) -> Any:
-        self.writes += 1
-        if self.deadly == (self.writes, "before"):
-            raise Killed
-        answer = perform()
-        if self.deadly == (self.writes, "after"):
-            raise Killed
-        return answer
-
-
-@dataclass
-class World:
-    """The cluster, and everything that was really run in it."""
-
-    api: ApiServer
-    judge: Judge
-    ran: list[str] = field(default_factory=list)
-    plan: str = ""
-    """The plan on the branch."""
-
-    def run_pods(self) -> None:
-        """Let the node run every Job that has no pod yet, to its end."""
-        for job in self.api.of_kind(JOBS):
-            metadata = job["metadata"]
-            if (PODS, metadata["namespace"], metadata["name"]) in self.api.objects:
-                continue
-            template = job["spec"]["template"]["metadata"]
-            order = codec.loads(Order, template["annotations"]["afresh.dev/order"])
-            if order.tasks:
-                self.ran.append(order.episode)
-            pod = self.api.put_new(
-                PODS,
-                {
-                    "metadata": {
-                        "name": metadata["name"],
-                        "namespace": metadata["namespace"],
-                        "labels": template["labels"],
-                        "annotations": template["annotations"],
-                        "ownerReferences": [{"uid": metadata["uid"], "controller": True}],
-                    },
-                    "spec": {},
-                },
-            )
-            self.api.put_part(PODS, pod, "status", _ended(self._do(order, template)))
-
-    def _do(self, order: Order, template: Manifest) -> Report:
-        """Do what a runner does: one subtask after another, until one is not done."""
-        members = read_batch(template["annotations"].get("afresh.dev/batch", ""))
-        results: list[Result] = []
-        lines = {line.id: line for line in order.plan}
-        if order.tasks:  # only its own lines of what stands on the branch
-            lines |= {line.id: line for line in parse(self.plan).lines if line.id in lines}
-        pushes = not order.tasks
-        for task, member in zip(order.tasks, members, strict=True):
-            outcome = self.judge(task, member.attempt)
-            commit = f"{task.id}-commit" if outcome is Outcome.SUCCESS else None
-            results.append(Result(id=task.id, outcome=outcome, commit=commit, message="So."))
-            marker = _marker(task, outcome)
-            if marker is not Marker.PENDING:
-                lines[task.id] = replace(lines[task.id], marker=marker)
-                pushes = True
-            if commit is None:
-                break
-        if pushes:
-            self.plan = render(Plan(goal=order.goal, lines=tuple(lines.values())))
-        return Report(
-            episode=order.episode,
-            stage="reported",
-            final=True,
-            results=tuple(results),
-            plan_digest=digest(self.plan) if pushes else None,
-        )
-
-
-def _marker(task: Task, outcome: Outcome) -> Marker:
-    if outcome is Outcome.SUCCESS:
-        return Marker.DONE
-    if outcome in (Outcome.BLOCKED, Outcome.OUT_OF_SCOPE):
-        return Marker.NEEDS_REVIEW
-    return task.marker_on_failure if TABLE[outcome].counts else Marker.PENDING
-
-
-def _ended(told: Report) -> dict[str, Any]:
-    runner = {"exitCode": 0, "message": report.fit(told)}
-    return {
-        "phase": "Succeeded",
-        "containerStatuses": [
-            {"name": "runner", "state": {"terminated": runner}},
-            {"name": "agent", "state": {"terminated": {"exitCode": 0}}},
-        ],
-    }
+Step = tuple[Callable[["World"], bool], Callable[["World"], None]]
+"""Something that a user or the cluster does once its time has come."""
 
 
 class Operator:
     """One life of the operator's process: memory that a crash takes away."""
 
-    def __init__(self, api: ApiServer) -> None:
-        self._api = api
-        self._cache = Cache()
+    def __init__(self, api: ApiServer, seen: int | None = None) -> None:
+        """List everything; as of the first `seen` changes if that is given."""
+        self.api, self.cache = api, Cache()
+        self.woken: dict[Key, None] = {}
+        self.due: dict[Key, timedelta] = {}
+        queue: Any = self
+        self._waker = Waker(self.cache, queue)
+        self._seen = dict.fromkeys(WATCHED, len(api.told) if seen is None else seen)
         kube: Any = api
+        self.observer = Observer(kube=kube, cache=self.cache, report_url=None)
         self._loop = Loop(
             kube=kube,
-            cache=self._cache,
-            observer=Observer(kube=kube, cache=self._cache, report_url=None),
-            applier=Applier(kube=kube, cache=self._cache, runner_image="example.com/runner:1"),
-            wake=lambda _: None,
+            cache=self.cache,
+            observer=self.observer,
+            applier=Applier(kube=kube, cache=self.cache, runner_image="example.com/runner:1"),
+            wake=self.add,
         )
+        if seen is None:
+            for kind in WATCHED:
+                for body in api.of_kind(kind):
+                    self._waker.see(kind, None, body)
+        else:
+            for kind, change, body in api.told[:seen]:
+                self._waker.see(kind, change, body)
 
-    def watch(self) -> None:
-        """Learn everything that is in the cluster now."""
-        for kind in WATCHED:
-            listed = [copy.deepcopy(body) for body in self._api.of_kind(kind)]
-            self._cache.retain(kind, {body["metadata"]["uid"] for body in listed}, 10**9)
-            for body in listed:
-                self._cache.put(kind, body)
+    def add(self, key: Key) -> None:
+        self.woken[key] = None
 
-    async def step(self, key: Key, *, at: timedelta) -> timedelta | None:
-        return await self._loop.step(key, now=NOW + at)
+    def watch(self, lagging: Iterable[Any] = ()) -> None:
+        """Learn what has changed, but for the kinds whose watch lags behind."""
+        now = len(self.api.told)
+        for index in range(min(self._seen.values()), now):
+            kind, change, body = self.api.told[index]
+            if index >= self._seen[kind] and kind not in lagging:
+                self._waker.see(kind, change, body)
+        self._seen |= {kind: now for kind in WATCHED if kind not in lagging}
+
+    def behind(self) -> bool:
+        return min(self._seen.values()) < len(self.api.told)
+
+    def take_hint(self, pod: Manifest, told: Report) -> None:
+        """What the report endpoint does with a runner's Report."""
+        job = pod["metadata"]["ownerReferences"][0]["uid"]
+        self.cache.keep_hint(job, pod["metadata"]["uid"], told)
+        self.add(key_of(pod))
+
+    async def turn(self) -> bool:
+        """Take one step for every package that was woken or is due."""
+        due = [key for key, at in self.due.items() if at <= self.api.clock]
+        keys = list(dict.fromkeys([*self.woken, *due]))
+        for key in keys:
+            self.woken.pop(key, None)
+            self.due.pop(key, None)
+            try:
+                again = await self._loop.step(key, now=NOW + self.api.clock)
+            except ConflictError:
+                self.add(key)
+                continue
+            raw = self.cache.get(WORK_PACKAGES, *key)
+            waits = raw and raw.get("status", {}).get("reason") in IN_LINE
+            # Whoever waits in line must be woken: the look that nobody asks for is not taken here.
+            if again is not None and not (waits and again == TAKEN_AGAIN):
+                self.due[key] = self.api.clock + again
+        return bool(keys)
 
 
-async def drive(world: World, key: Key, *, stale_turn: int | None = None) -> int:
-    """Let operator and node work until nothing changes any more; return the number of turns."""
-    operator = Operator(world.api)
-    clock = timedelta(0)
-    for turn in itertools.count(1):
-        assert turn < MOST_STEPS, "the loop does not come to rest"
-        if turn != stale_turn:
-            operator.watch()
-        before = world.api.writes, len(world.ran)
+@dataclass
+class World:
+    """The cluster, its operator, and what is going to happen to them."""
+
+    api: ApiServer
+    node: Node
+    script: tuple[Step, ...] = ()
+    hints: bool = False
+    lagging: tuple[Any, ...] = ()
+    queue_open: bool = False
+    operator: Operator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self, seen: int | None = None) -> None:
+        self.operator = Operator(self.api, seen)
+        self.node.hint = self.operator.take_hint if self.hints else None
+
+    def fork(self, seen: int | None = None) -> "World":
+        """A world that is as this one is now, with an operator that has just started."""
+        api = replace(self.api, objects=dict(self.api.objects), told=list(self.api.told))
+        api.around_write = lambda _: None
+        node = replace(
+            self.node,
+            api=api,
+            branches={
+                name: Branch(plan=branch.plan, commits=dict(branch.commits))
+                for name, branch in self.node.branches.items()
+            },
+            runners={uid: replace(runner) for uid, runner in self.node.runners.items()},
+            over=dict(self.node.over),
+            ran=list(self.node.ran),
+            knocks=list(self.node.knocks),
+        )
+        world = World(api, node, self.script, self.hints, self.lagging, self.queue_open)
+        if seen is not None:
+            world.restart(seen)
+        return world
+
+    async def turn(self) -> bool:
+        """Let everybody take a turn; return whether there was anything to do."""
+        self.operator.watch(self.lagging)
         try:
-            again = await operator.step(key, at=clock)
-        except ConflictError:
-            again = timedelta(0)
+            worked = await self.operator.turn()
         except Killed:
-            world.api.deadly = None
-            operator = Operator(world.api)
-            again = timedelta(0)
-        world.run_pods()
-        if (world.api.writes, len(world.ran)) == before:
-            if again is None or _ended_package(world, key):
+            self.restart()
+            worked = True
+        if self.queue_open:
+            self._admit(suspend=False)
+        moved = self.node.turn()
+        self.api.clock += TURN
+        if self.script and self.script[0][0](self):
+            (_, act), self.script = self.script[0], self.script[1:]
+            act(self)
+            moved = True
+        return worked or moved or bool(self.operator.woken) or self.operator.behind()
+
+    async def drive(self) -> int:
+        """Go on until nothing will ever change again; return the number of turns."""
+        for turn in range(1, MOST_TURNS):
+            if await self.turn():
+                continue
+            if not self.operator.due:
+                assert not self.script, "what the script waits for never comes"
                 return turn
-            clock += max(again, timedelta(seconds=1))
-    raise AssertionError("unreachable")
+            self.api.clock = max(self.api.clock, min(self.operator.due.values()))
+        raise AssertionError("the loop does not come to rest")
+
+    def package(self, name: str = KEY.name) -> Manifest:
+        return self.api.objects[WORK_PACKAGES, KEY.namespace, name]
+
+    def status(self, name: str = KEY.name) -> dict[str, Any]:
+        found: dict[str, Any] = self.package(name).get("status", {})
+        return found
+
+    def edit(self, name: str = KEY.name, **spec: Any) -> None:
+        old = self.package(name)
+        self.api.put_part(WORK_PACKAGES, old, "spec", {**old["spec"], **spec})
+
+    def edit_subtask(self, id: str, name: str = KEY.name, **fields: Any) -> None:
+        entries = self.package(name)["spec"]["subtasks"]
+        changed = [{**item, **fields} if item["id"] == id else item for item in entries]
+        self.edit(name, subtasks=changed)
+
+    def remove_subtask(self, id: str, name: str = KEY.name) -> None:
+        entries = self.package(name)["spec"]["subtasks"]
+        self.edit(name, subtasks=[item for item in entries if item["id"] != id])
+
+    def annotate(self, name: str = KEY.name, **notes: str) -> None:
+        asked = {f"afresh.dev/{key}-requested-at": value for key, value in notes.items()}
+        old = self.package(name)
+        known = old["metadata"].get("annotations", {})
+        self.api.put_part(WORK_PACKAGES, old, "metadata", {"annotations": {**known, **asked}})
+
+    def open_queue(self) -> None:
+        self.queue_open = True
+
+    def close_queue(self) -> None:
+        """Take the place of what runs, and let nothing run."""
+        self.queue_open = False
+        self._admit(suspend=True)
+
+    def _admit(self, *, suspend: bool) -> None:
+        for job in self.api.of_kind(JOBS):
+            ended = job.get("status", {}).get("conditions")
+            if ended or job["spec"].get("suspend") == suspend:
+                continue
+            changed = self.api.put_part(JOBS, job, "spec", {**job["spec"], "suspend": suspend})
+            if suspend:
+                self.api.put_part(JOBS, changed, "status", {})
+                for pod in self.api.of_kind(PODS):
+                    if pod["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]:
+                        self.api.ask_to_end(pod)
 
 
-def _ended_package(world: World, key: Key) -> bool:
-    status = world.api.objects[WORK_PACKAGES, *key].get("status", {})
-    return status.get("phase") in ("Succeeded", "NeedsReview", "Failed")
+def key_of(body: Manifest) -> Key:
+    return Key(body["metadata"]["namespace"], body["metadata"]["labels"]["afresh.dev/package"])
 
 
-def side_effects(world: World, key: Key) -> dict[str, Any]:
+def make_world(
+    *packages: dict[str, Any],
+    judge: Judge,
+    kind: dict[str, Any] | None = None,
+    script: tuple[Step, ...] = (),
+    hints: bool = False,
+    **node: Any,
+) -> World:
+    """A world with one class and these packages, each given by what is special in its spec."""
+    api = ApiServer()
+    api.put_new(AGENT_CLASSES, make_class(**(kind or {})).to_manifest())
+    for number, spec in enumerate(packages or ({},)):
+        own = {"name": KEY.name, "uid": "11111111-2222-3333-4444-555555555555"}
+        if number:
+            own = {"name": f"package-{number}", "uid": f"{number:08}-2222-3333-4444-555555555555"}
+        made = make_package(**{"metadata": own, **spec}).to_manifest()
+        api.put_new(WORK_PACKAGES, {key: made[key] for key in made if key != "status"})
+    return World(api, Node(api, judge, **node), script, hints)
+
+
+def side_effects(world: World, name: str = KEY.name) -> dict[str, Any]:
     """What must be the same however often the operator died."""
-    status = world.api.objects[WORK_PACKAGES, *key]["status"]
+    status = world.status(name)
+    mine = [
+        child for child in world.api.of_kind(SUBTASKS) if child["spec"]["workPackageName"] == name
+    ]
     return {
-        "ran": world.ran,
         "phase": status["phase"],
         "records": [
             (item["id"], item["marker"], item["attempts"], item["commit"], item["reason"])
             for item in status["subtasks"]
         ],
         "usage": status["usage"],
-        "plan": world.plan,
+        "plan": world.node.branch_of(f"{KEY.namespace}/{name}").plan,
         "history": {
             child["spec"]["id"]: [
-                (attempt["number"], attempt["outcome"]) for attempt in child["status"]["attempts"]
+                (attempt["number"], attempt["outcome"], attempt["jobName"])
+                for attempt in child["status"]["attempts"]
             ]
-            for child in world.api.of_kind(SUBTASKS)
+            for child in mine
         },
     }
+
+
+async def check_rest(world: World) -> None:
+    """Nothing is left to do: a fresh look at the world at rest asks for no action."""
+    fresh = Operator(world.api)
+    for raw in world.api.of_kind(WORK_PACKAGES):
+        key = Key(raw["metadata"]["namespace"], raw["metadata"]["name"])
+        seen = await fresh.observer.observe(key, now=NOW + world.api.clock)
+        assert seen is not None
+        assert decide(seen).actions == ()

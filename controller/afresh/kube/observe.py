@@ -1,5 +1,6 @@
 """Reads all that one decision rests on into one `Observed`."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -101,16 +102,21 @@ class Observer:
 
     async def _episodes(self, key: Key, package: WorkPackage, now: datetime) -> tuple[Episode, ...]:
         await self._look_for_lost_jobs(key, package)
-        pods = {_controller(pod): pod for pod in self.cache.children(PODS, key)}
         jobs = self._jobs(key, package)
+        pods: dict[str, list[Manifest]] = defaultdict(list)
+        for pod in self.cache.children(PODS, key):
+            pods[str(_controller(pod))].append(pod)
         episodes = [
-            await self._episode(package, job, pods.pop(job["metadata"]["uid"], None), now)
+            await self._episode(
+                package, job, _pod_of(job, pods.pop(job["metadata"]["uid"], [])), now
+            )
             for job in jobs
         ]
         # A deleted Job's pod has its grace period; until it has ended, so has its episode not.
         orphans = [
-            parse_orphan(pod, self.cache.hint(str(uid), pod["metadata"]["uid"]))
-            for uid, pod in pods.items()
+            parse_orphan(pod, self.cache.hint(uid, pod["metadata"]["uid"]))
+            for uid, left in pods.items()
+            for pod in left
             if pod.get("status", {}).get("phase") not in POD_ENDS or is_readable(pod)
         ]
         ours = [item for item in orphans if item and item.name == _name_of(package, item)]
@@ -196,6 +202,20 @@ def _owned(item: Manifest, package: WorkPackage) -> bool:
 def _controller(item: Manifest) -> str | None:
     owners = item["metadata"].get("ownerReferences", [])
     return next((owner["uid"] for owner in owners if owner.get("controller")), None)
+
+
+def _pod_of(job: Manifest, pods: list[Manifest]) -> Manifest | None:
+    """The Job's pod. One that a queue took away before the Job ran again tells nothing of it."""
+    current = [pod for pod in pods if not _is_of_former_run(pod, job)]
+    return max(current, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
+
+
+def _is_of_former_run(pod: Manifest, job: Manifest) -> bool:
+    """Whether the Job was suspended and let run again since the pod was made."""
+    if "deletionTimestamp" not in pod["metadata"] or job["spec"].get("suspend") or has_ended(job):
+        return False
+    since = job.get("status", {}).get("startTime")
+    return not since or parse_time(pod["metadata"]["creationTimestamp"]) < parse_time(since)
 
 
 def _same_url(raw: Manifest, package: WorkPackage) -> bool:

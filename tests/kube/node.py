@@ -1,0 +1,281 @@
+"""A node that runs the pods of Jobs step by step, and the branches that they push to.
+
+A pod appears, works, reports, ends and goes in separate steps, as watches show it. It fails the
+test when two agents of one package work side by side that may not, or the same work is done twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from afresh.contract import codec, report
+from afresh.contract.order import Order, Task
+from afresh.contract.report import Report, Result, Usage
+from afresh.contract.words import Marker, Outcome
+from afresh.core.outcome import TABLE
+from afresh.core.plan_file import Plan, digest, parse, render
+from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
+from afresh.manifests.metadata import read_batch
+from tests.kube.api_server import ApiServer
+
+Judge = Callable[[Task, int], Outcome]
+TOKENS = 10
+"""What one subtask uses of a model."""
+
+
+@dataclass
+class Branch:
+    """What stands on a package's branch: the plan, and the commits by subtask and revision."""
+
+    plan: str = ""
+    commits: dict[tuple[str, int], str] = field(default_factory=dict)
+
+
+@dataclass
+class Runner:
+    """The process in one pod, as far as it has come."""
+
+    order: Order
+    attempts: dict[str, int]
+    results: tuple[Result, ...] = ()
+    pushed: str | None = None
+    final: bool = False
+    stopped: bool = False
+    worked: int = 0
+    """For how many turns it has been at its next task."""
+
+    @property
+    def next_task(self) -> Task:
+        return self.order.tasks[len(self.results)]
+
+    def report(self, clock: float) -> Report:
+        tokens = [item.usage.input_tokens for item in self.results if item.usage]
+        return Report(
+            episode=self.order.episode,
+            stage="reported" if self.final else "pushed",
+            final=self.final,
+            results=self.results,
+            plan_digest=self.pushed,
+            phases={"pushed": clock} if self.pushed else {},
+            usage=Usage(turns=len(tokens), input_tokens=sum(tokens)),
+        )
+
+
+@dataclass
+class Node:
+    """Runs what it finds. `hint` takes the Reports that go out before a pod has ended."""
+
+    api: ApiServer
+    judge: Judge
+    hint: Callable[[Manifest, Report], None] | None = None
+    refuses: Callable[[timedelta], bool] = field(default=lambda _: False)
+    """Whether the provider refuses everybody now."""
+    branches: dict[str, Branch] = field(default_factory=dict)
+    runners: dict[str, Runner] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+    """The episodes whose agents were started, in that order."""
+    lasts: Callable[[Task, int], int] = field(default=lambda *_: 1)
+    """How many turns the work on a subtask takes."""
+    lingers: int = 0
+    """For how many turns a Job goes on after its pod has ended."""
+    over: dict[str, int] = field(default_factory=dict)
+    knocks: list[str] = field(default_factory=list)
+    """The episodes that the provider refused."""
+
+    def turn(self) -> bool:
+        """Take every pod and Job one step further; return whether there was one to take."""
+        pods = self.api.of_kind(PODS)
+        moved = [self._begin_or_end(job) for job in self.api.of_kind(JOBS)]
+        moved += [self._move(pod) for pod in pods]
+        return any(moved)
+
+    def branch_of(self, package: str) -> Branch:
+        return self.branches.setdefault(package, Branch())
+
+    def _begin_or_end(self, job: Manifest) -> bool:
+        if job["spec"].get("suspend") or job.get("status", {}).get("conditions"):
+            return False
+        pods = [pod for pod in self.api.of_kind(PODS) if _job_of(pod) == job["metadata"]["uid"]]
+        if pods and "startTime" not in job.get("status", {}):
+            return False  # the pods of a run that a queue has ended
+        phases = [pod.get("status", {}).get("phase") for pod in pods]
+        if {"Succeeded", "Failed"} & set(phases) and self._lingers(job):
+            return True
+        if "Succeeded" in phases:
+            done = {"conditions": [{"type": "Complete", "status": "True", "reason": "Done"}]}
+            self.api.put_part(JOBS, job, "status", done)
+        elif "Failed" in phases:
+            failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+            self.api.put_part(JOBS, job, "status", {"conditions": [failed]})
+        elif not pods and job.get("status", {}).get("startTime"):
+            gone = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+            self.api.put_part(JOBS, job, "status", {"conditions": [gone]})
+        elif not pods:
+            self._start(job)
+        else:
+            return False
+        return True
+
+    def _lingers(self, job: Manifest) -> bool:
+        uid = job["metadata"]["uid"]
+        self.over[uid] = self.over.get(uid, 0) + 1
+        return self.over[uid] <= self.lingers
+
+    def _start(self, job: Manifest) -> None:
+        metadata, template = job["metadata"], job["spec"]["template"]["metadata"]
+        self.api.put_part(JOBS, job, "status", {"startTime": self.api.time()})
+        order = codec.loads(Order, template["annotations"]["afresh.dev/order"])
+        members = read_batch(template["annotations"].get("afresh.dev/batch", ""))
+        pod = self.api.put_new(
+            PODS,
+            {
+                "metadata": {
+                    "name": f"{metadata['name']}-{self.api.version}",
+                    "namespace": metadata["namespace"],
+                    "labels": template["labels"],
+                    "annotations": template["annotations"],
+                    "ownerReferences": [
+                        {
+                            "kind": "Job",
+                            "name": metadata["name"],
+                            "uid": metadata["uid"],
+                            "controller": True,
+                        }
+                    ],
+                },
+                "spec": {},
+            },
+        )
+        if order.tasks:
+            self.ran.append(order.episode)
+            self._check_room(order)
+        attempts = {member.subtask: member.attempt for member in members}
+        self.runners[pod["metadata"]["uid"]] = Runner(order=order, attempts=attempts)
+        self.api.put_part(PODS, pod, "status", _status(None))
+
+    def _check_room(self, order: Order) -> None:
+        namespace, name = order.package.split("/")
+        spec = self.api.objects[WORK_PACKAGES, namespace, name]["spec"]
+        beside = [
+            runner.order.episode
+            for runner in self.runners.values()
+            if runner.order.package == order.package and runner.order.tasks and not runner.final
+        ]
+        room = spec.get("parallelism", 1)
+        assert len(beside) < room, f"{order.episode} runs beside {beside}"
+
+    def _move(self, pod: Manifest) -> bool:
+        uid = pod["metadata"]["uid"]
+        runner = self.runners.get(uid)
+        if runner is None:
+            if "deletionTimestamp" not in pod["metadata"]:
+                return False
+            self.api.remove(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"], uid=uid)
+            return True
+        if "deletionTimestamp" in pod["metadata"]:
+            self._stop(runner)
+        elif not runner.final:
+            self._work(runner)
+            if self.hint:
+                self.hint(pod, runner.report(self.api.clock.total_seconds()))
+                return True
+        if runner.final:
+            told = _status(runner.report(self.api.clock.total_seconds()), runner.stopped)
+            self.api.put_part(PODS, pod, "status", told)
+            del self.runners[uid]
+        return True
+
+    def _stop(self, runner: Runner) -> None:
+        """What a runner does that is told to end: it says how far it came."""
+        if runner.order.tasks and not runner.final:
+            told = Result(id=runner.next_task.id, outcome=Outcome.INFRASTRUCTURE, message="Told.")
+            runner.results = (*runner.results, told)
+            runner.stopped = True
+        runner.final = True
+
+    def _work(self, runner: Runner) -> None:
+        """Do one subtask, or a sync."""
+        order, branch = runner.order, self.branch_of(runner.order.package)
+        if not order.tasks:
+            self._push(runner, branch, order.plan)
+            runner.final = True
+            return
+        task, runner.worked = runner.next_task, runner.worked + 1
+        if runner.worked < self.lasts(task, runner.attempts[task.id]):
+            return
+        runner.worked = 0
+        outcome, commit = self._do(task, runner, branch)
+        marker = _marker(task, outcome)
+        if marker is not Marker.PENDING:
+            lines = {line.id: line for line in order.plan}
+            lines |= {line.id: line for line in parse(branch.plan).lines if line.id in lines}
+            lines[task.id] = replace(lines[task.id], marker=marker)
+            self._push(runner, branch, tuple(lines.values()))
+        used = self._used(runner, outcome)
+        told = Result(id=task.id, outcome=outcome, commit=commit, message="So.", usage=used)
+        runner.results = (*runner.results, told)
+        runner.final = commit is None or len(runner.results) == len(order.tasks)
+
+    def _do(self, task: Task, runner: Runner, branch: Branch) -> tuple[Outcome, str | None]:
+        known = [
+            commit
+            for (name, revision), commit in branch.commits.items()
+            if name == task.id and revision >= task.revision
+        ]
+        if known:
+            return Outcome.SUCCESS, known[-1]
+        if self.refuses(self.api.clock):
+            self.knocks.append(runner.order.episode)
+            return Outcome.TRANSIENT, None
+        if _left(runner) < TOKENS:
+            return Outcome.BUDGET_EXCEEDED, None
+        outcome = self.judge(task, runner.attempts[task.id])
+        if outcome is not Outcome.SUCCESS:
+            return outcome, None
+        commit = f"{task.id}-r{task.revision}"
+        branch.commits[task.id, task.revision] = commit
+        return outcome, commit
+
+    def _used(self, runner: Runner, outcome: Outcome) -> Usage:
+        if outcome is Outcome.TRANSIENT:
+            return Usage()
+        return Usage(turns=1, input_tokens=min(TOKENS, _left(runner)))
+
+    def _push(self, runner: Runner, branch: Branch, lines: Any) -> None:
+        branch.plan = render(Plan(goal=runner.order.goal, lines=tuple(lines)))
+        runner.pushed = digest(branch.plan)
+
+
+def _left(runner: Runner) -> int:
+    """What is left of the episode's share of the budget."""
+    budget = runner.order.budget
+    spent = sum(item.usage.input_tokens for item in runner.results if item.usage)
+    return budget.max_tokens - spent if budget and budget.max_tokens is not None else TOKENS
+
+
+def _marker(task: Task, outcome: Outcome) -> Marker:
+    if outcome is Outcome.SUCCESS:
+        return Marker.DONE
+    if outcome in (Outcome.BLOCKED, Outcome.OUT_OF_SCOPE):
+        return Marker.NEEDS_REVIEW
+    return task.marker_on_failure if TABLE[outcome].counts else Marker.PENDING
+
+
+def _job_of(pod: Manifest) -> str:
+    return next(str(owner["uid"]) for owner in pod["metadata"]["ownerReferences"])
+
+
+def _status(told: Report | None, stopped: bool = False) -> dict[str, Any]:
+    """The pod's status while it runs, and when its runner has told its end."""
+    names = ("runner", "agent", "verify")
+    if told is None:
+        states = {name: {"running": {"startedAt": "2030-01-02T03:04:05Z"}} for name in names}
+    else:
+        states = {name: {"terminated": {"exitCode": 0}} for name in names}
+        states["runner"] = {"terminated": {"exitCode": 0, "message": report.fit(told)}}
+    phase = "Running" if told is None else "Failed" if stopped else "Succeeded"
+    return {
+        "phase": phase,
+        "containerStatuses": [{"name": name, "state": state} for name, state in states.items()],
+    }
