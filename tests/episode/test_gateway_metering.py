@@ -139,7 +139,9 @@ async def test_answer_that_begins_and_is_not_whole_is_a_turn_with_a_fault(
 
 
 async def test_success_after_a_fault_forgets_the_fault_and_its_reset_time():
-    async with talking(refuses(429, "rate_limit_error", Retry_After="60")) as talk:
+    async with talking(streams(*events())) as talk:
+        await talk.ask()
+        talk.provider.answer = refuses(429, "rate_limit_error", Retry_After="60")
         before = time.time()
         await talk.ask()
         after = time.time()
@@ -174,7 +176,9 @@ async def test_turn_limit_holds_for_requests_at_once_and_is_told_in_the_apis_for
 
 
 async def test_request_that_the_provider_refused_uses_up_no_turn():
-    async with talking(refuses(529, "overloaded_error"), max_turns=1) as talk:
+    async with talking(streams(*events()), max_turns=2) as talk:
+        await talk.ask()
+        talk.provider.answer = refuses(529, "overloaded_error")
         await talk.ask()
         talk.provider.answer = streams(*events())
         status, _ = await talk.ask()
@@ -254,7 +258,7 @@ async def test_next_subtask_has_all_its_turns_and_the_episode_keeps_its_sum():
 
 async def test_first_answer_is_told_once():
     told: list[int] = []
-    async with talking(refuses(529, "overloaded_error")) as talk:
+    async with talking(refuses(400, "invalid_request_error")) as talk:
         talk.gateway.meter.on_first_answer = lambda: told.append(talk.usage.turns)
         await talk.ask()
         talk.provider.answer = streams(*events())
@@ -262,3 +266,28 @@ async def test_first_answer_is_told_once():
         await talk.ask()
 
     assert told == [1]
+
+
+@pytest.mark.parametrize("status", [429, 529])
+async def test_a_busy_provider_is_asked_once_until_it_has_ever_answered(status: int):
+    async with talking(refuses(status, "rate_limit_error")) as talk:
+        await talk.ask()
+        talk.provider.answer = streams(*events())
+
+        refused, _ = await talk.ask()
+
+    assert refused == 400
+    assert len(talk.provider.asked) == 1
+    assert talk.gateway.meter.last_fault in (Fault.RATE_LIMITED, Fault.UNAVAILABLE)
+
+
+async def test_a_provider_that_has_answered_before_is_asked_again():
+    async with talking(streams(*events())) as talk:
+        await talk.ask()
+        talk.provider.answer = refuses(429, "rate_limit_error")
+        await talk.ask()
+        talk.provider.answer = streams(*events())
+
+        status, _ = await talk.ask()
+
+    assert status == 200

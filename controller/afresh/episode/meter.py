@@ -14,6 +14,7 @@ from afresh.contract.report import Usage
 from afresh.episode.model_api import Answer, Fault
 from afresh.episode.tally import Tally, cost_of
 
+NOT_NOW = "The model's provider is busy; this is tried again later."
 NO_TURN_LEFT = "The turn limit of this task is reached."
 NO_BUDGET_LEFT = "The budget of this work is used up."
 NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
@@ -21,6 +22,11 @@ NO_PRICE = "The model has no price, and the budget of this work is an amount of 
 
 class NothingLeft(Exception):  # noqa: N818  # an answer to the agent
     """No request for the model passes any more. The argument is a sentence for the agent."""
+
+
+# An episode that is refused before its first answer has nothing to lose: trying again is for the
+# operator, which knows who else uses the key.
+BUSY = (Fault.RATE_LIMITED, Fault.UNAVAILABLE)
 
 
 class Turn:
@@ -85,6 +91,8 @@ class Meter:
             if self._exceeds(self._used(), reached=True):
                 self.budget_refused = True
                 raise NothingLeft(NO_BUDGET_LEFT)
+            if self.last_fault in BUSY and self._before.turns + self._subtask.turns == 0:
+                raise NothingLeft(NOT_NOW)
             if self._subtask.turns + len(self._under_way) >= self._max_turns:
                 self.limit_reached = True
                 raise NothingLeft(NO_TURN_LEFT)
