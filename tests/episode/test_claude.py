@@ -98,7 +98,7 @@ def test_subtask_of_the_demo_is_done_and_metered_and_no_key_is_seen(
         pytest.param("unauthorized", Outcome.AUTH, id="the key is refused"),
         pytest.param("cut-off", Outcome.TRANSIENT, id="answers break off"),
         pytest.param(
-            "overloaded times=1\ndemo-model: blocked Which key?",
+            "overloaded after=1 times=1\ndemo-model: blocked Which key?",
             Outcome.BLOCKED,
             id="a fault that the CLI survives before it is blocked",
         ),
