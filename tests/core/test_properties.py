@@ -7,15 +7,19 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from afresh.api.agent_class import Gate
 from afresh.api.package_status import WorkPackageStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.contract.words import Outcome
+from afresh.contract.order import Budget
+from afresh.contract.words import ContextMode, Outcome
 from afresh.core.actions import DeleteJob, StartEpisode
-from afresh.core.observed import Episode, Observed
+from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.outcome import TABLE
 from afresh.core.planner import decide
 from afresh.core.records import IN_EPISODE
+from afresh.core.settle import stand
 from afresh.core.status import package_status, subtask_statuses
+from afresh.core.usage import tokens_of
 from tests.make import (
     NOW,
     make_class,
@@ -31,6 +35,7 @@ from tests.make import (
 )
 
 IDS = ["A", "B", "C", "D"]
+CLAUDE = {"adapter": "Claude", "command": None, "credentials": {"secretName": "anthropic"}}
 REASONS = [
     "Waiting",
     "VerifyFailed",
@@ -43,6 +48,24 @@ REASONS = [
 ]
 
 SKIPPED_FOR = ["SkippedByUser", "TooManyFailures", "Removed"]
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> dict[str, Any]:
+    return {"budget": {"maxTokens": draw(st.integers(1, 40))}} if draw(st.booleans()) else {}
+
+
+@st.composite
+def shared(draw: st.DrawFn) -> Others:
+    """What the other packages leave to this one."""
+    until = NOW + seconds(draw(st.integers(-9, 9)))
+    closed = Gate(namespace="team-a", secret_name="anthropic", until=until, step=1)
+    return Others(
+        gate=draw(st.none() | st.just(closed)),
+        gate_class="command",
+        gate_taken=draw(st.booleans()),
+        class_free=draw(st.none() | st.integers(0, 3)),
+    )
 
 
 @st.composite
@@ -64,6 +87,8 @@ def packages(draw: st.DrawFn) -> Any:
         parallelism=draw(st.integers(1, 3)),
         suspend=draw(st.booleans()) and draw(st.booleans()),
         maxEpisodes=draw(st.integers(4, 6)),
+        context={"mode": draw(st.sampled_from(ContextMode))},
+        **draw(budgets()),
         status={"usage": {"episodes": draw(st.integers(0, 6))}},
     )
 
@@ -95,9 +120,14 @@ def episodes(draw: st.DrawFn, name: str) -> Episode:
         *(make_container(container, draw(states)) for container in ("runner", "agent")),
         disruption=draw(st.none() | st.just("EvictionByEvictionAPI")),
     )
+    attempt = draw(st.integers(1, 4))
+    others = draw(st.lists(st.sampled_from(IDS), unique=True, max_size=2))
+    batch = [name, *(item for item in others if item != name)]
     return make_episode(
         name,
-        attempt=draw(st.integers(1, 4)),
+        attempt=attempt,
+        members=tuple(Member(subtask=item, attempt=attempt) for item in batch),
+        budget=draw(st.none() | st.integers(1, 20).map(lambda n: Budget(max_tokens=n))),
         report=report,
         pod=draw(st.none() | st.just(pod)),
         suspended=draw(st.booleans()),
@@ -110,16 +140,18 @@ def states(draw: st.DrawFn) -> Observed:
     package = draw(packages())
     names = [entry.id for entry in package.spec.subtasks]
     known = [draw(records(name)) for name in names if draw(st.booleans())]
-    found = {
-        (episode.members[0].subtask, episode.attempt): episode
-        for name in names
-        for episode in draw(st.lists(episodes(name), max_size=2))
-    }
+    drawn = [item for name in names for item in draw(st.lists(episodes(name), max_size=2))]
+    found: dict[tuple[str, int], Episode] = {}
+    for episode in drawn:
+        keys = [(member.subtask, member.attempt) for member in episode.members]
+        if not any(key in found for key in keys):  # an attempt is in one episode only
+            found |= dict.fromkeys(keys, episode)
     return make_seen(
         package,
         known,
-        episodes=tuple(found.values()),
-        agent_class=draw(st.sampled_from([make_class(), None])),
+        episodes=tuple({episode.name: episode for episode in found.values()}.values()),
+        agent_class=draw(st.sampled_from([make_class(**CLAUDE)] * 4 + [None])),
+        others=draw(shared()),
     )
 
 
@@ -158,31 +190,50 @@ def test_the_order_of_what_is_observed_changes_nothing(seen: Observed, dice: ran
 
 @given(states())
 def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed) -> None:
-    before = {e.members[0].subtask for e in seen.episodes}
     begun = starts(seen)
+    live = stand(seen).live
 
-    running = [item for item in decide(seen).records if item.phase in IN_EPISODE]
-    assert len({item.members[0].subtask for item in begun}) == len(begun)
+    members = [member.subtask for item in begun for member in item.members]
+    assert len(set(members)) == len(members)
+    at_work = {record.id for record in stand(seen).records if record.phase in IN_EPISODE}
+    assert not set(members) & at_work
     if begun:
-        assert len(running) <= max(seen.package.spec.parallelism, len(before))
-        assert len(begun) <= seen.package.spec.parallelism
+        assert len(live) + len(begun) <= seen.package.spec.parallelism
+        free = seen.others.class_free
+        assert free is None or len(begun) <= free
+        assert seen.others.gate is None or len(begun) == 1
+
+
+@given(states())
+def test_what_is_set_aside_is_never_more_than_what_is_left(seen: Observed) -> None:
+    limits, standing = seen.package.spec.budget, stand(seen)
+    begun = starts(seen)
+    if limits is None or not begun:
+        return
+    held = [episode.budget for episode, _ in standing.live if episode.budget]
+    aside = sum(budget.max_tokens or 0 for budget in held)
+    given_out = [item.order.budget.max_tokens or 0 for item in begun if item.order.budget]
+    assert len(given_out) == len(begun)
+    assert min(given_out) > 0
+    assert limits.max_tokens is not None
+    assert aside + sum(given_out) <= limits.max_tokens - tokens_of(standing.usage)
 
 
 @given(states())
 def test_an_attempts_number_is_never_used_twice(seen: Observed) -> None:
-    used = {(episode.members[0].subtask, episode.attempt) for episode in seen.episodes}
+    used = {(m.subtask, m.attempt) for episode in seen.episodes for m in episode.members}
     recorded = {record.id: record.attempts for record in seen.package.status.subtasks}
 
     for start in starts(seen):
-        (member,) = start.members
-        assert (member.subtask, member.attempt) not in used
-        assert member.attempt > recorded.get(member.subtask, 0)
+        for member in start.members:
+            assert (member.subtask, member.attempt) not in used
+            assert member.attempt > recorded.get(member.subtask, 0)
 
 
 @given(states())
 def test_done_stays_done_unless_its_revision_is_raised(seen: Observed) -> None:
     wanted = {entry.id: entry.revision for entry in seen.package.spec.subtasks}
-    adopted = {episode.members[0].subtask for episode in seen.episodes}
+    adopted = {name for episode in seen.episodes for name in episode.subtasks}
     after = {record.id: record for record in decide(seen).records}
 
     for record in seen.package.status.subtasks:

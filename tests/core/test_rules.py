@@ -7,14 +7,13 @@ import pytest
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core import rules
-from afresh.core.actions import DeleteJob, StartEpisode
+from afresh.core.actions import StartEpisode
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.reasons import Reason
 from tests.make import (
     NOW,
     make_class,
-    make_container,
     make_entry,
     make_episode,
     make_package,
@@ -210,51 +209,15 @@ def test_the_order_of_the_rules_is_pinned() -> None:
     assert [rule.__name__ for rule in rules.RULES] == want
 
 
-def test_a_deleted_package_stops_the_episode_that_runs() -> None:
-    package = make_package(metadata={"deletionTimestamp": "2030-01-02T03:04:00Z"})
+def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
+    package = make_package([make_entry("A"), make_entry("B")], parallelism=2)
+    probed = make_record("A", reason="Auth", message="bad", not_before=NOW + seconds(60))
+    due = make_record("B", reason="Auth", message="bad", not_before=NOW - seconds(1))
 
-    decision = decide(make_seen(package, [running()], episodes=(make_episode(),)))
+    decision = decide(make_seen(package, [probed, due]))
 
-    assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
-
-
-def test_an_episode_that_hangs_is_deleted_once_its_end_is_recorded() -> None:
-    record = make_record(attempts=1, reason="Config", not_before=NOW + seconds(9))
-    stuck = make_pod(make_container("agent", "Waiting", reason="InvalidImageName"))
-
-    decision = decide(make_seen(records=[record], episodes=(make_episode(pod=stuck),)))
-
-    assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
-
-
-def test_an_episode_is_not_deleted_in_the_step_that_first_records_its_end() -> None:
-    stuck = make_episode(failure="PodFailurePolicy", pod=None)
-
-    decision = decide(make_seen(records=[running()], episodes=(stuck,)))
-
-    assert not [item for item in decision.actions if isinstance(item, DeleteJob)]
-
-
-def test_an_episode_that_was_recorded_by_its_hint_ends_by_itself() -> None:
-    record = make_record(attempts=1, phase=DONE)
-
-    decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
-
-    assert not decision.actions
-
-
-def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded() -> None:
-    ended = make_container("runner", "Terminated", finished=NOW - seconds(20))
-    just_ended = make_container("runner", "Terminated", finished=NOW - seconds(2))
-    record = make_record(attempts=1, phase=DONE)
-
-    late, soon = (
-        decide(make_seen(records=[record], episodes=(make_episode(pod=make_pod(runner)),)))
-        for runner in (ended, just_ended)
-    )
-
-    assert late.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
-    assert soon.actions == ()
+    assert (decision.phase, decision.recheck_after) == (PackagePhase.STALLED, seconds(60))
+    assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
 
 
 UNSUPPORTED = [
@@ -299,12 +262,6 @@ def test_what_halts_a_package_also_halts_it_while_another_episode_is_live(
     decision = decide(make_seen(package, records, episodes=tuple(live)))
 
     assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
-
-
-def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
-    decision = decide(make_seen(episodes=(make_episode("T009"),)))
-
-    assert DeleteJob(name="token-auth-t009-1-abc", uid="job-T009-1") in decision.actions
 
 
 def test_two_episodes_start_when_two_may_run_beside_each_other() -> None:

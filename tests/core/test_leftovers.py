@@ -1,0 +1,74 @@
+"""Which Jobs are deleted: never one whose end is not written down yet."""
+
+from afresh.api.phases import SubtaskPhase
+from afresh.core.actions import DeleteJob
+from afresh.core.planner import decide
+from tests.make import (
+    NOW,
+    make_container,
+    make_episode,
+    make_package,
+    make_pod,
+    make_record,
+    make_seen,
+    seconds,
+)
+
+DONE = SubtaskPhase.DONE
+
+
+def running() -> object:
+    return make_record(phase=SubtaskPhase.RUNNING, attempts=1, reason="EpisodeRunning")
+
+
+def test_a_deleted_package_stops_the_episode_that_runs() -> None:
+    package = make_package(metadata={"deletionTimestamp": "2030-01-02T03:04:00Z"})
+
+    decision = decide(make_seen(package, [running()], episodes=(make_episode(),)))
+
+    assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
+
+
+def test_an_episode_that_hangs_is_deleted_once_its_end_is_recorded() -> None:
+    record = make_record(attempts=1, reason="Config", not_before=NOW + seconds(9))
+    stuck = make_pod(make_container("agent", "Waiting", reason="InvalidImageName"))
+
+    decision = decide(make_seen(records=[record], episodes=(make_episode(pod=stuck),)))
+
+    assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
+
+
+def test_an_episode_is_not_deleted_in_the_step_that_first_records_its_end() -> None:
+    stuck = make_episode(failure="PodFailurePolicy", pod=None)
+
+    decision = decide(make_seen(records=[running()], episodes=(stuck,)))
+
+    assert not [item for item in decision.actions if isinstance(item, DeleteJob)]
+
+
+def test_an_episode_that_was_recorded_by_its_hint_ends_by_itself() -> None:
+    record = make_record(attempts=1, phase=DONE)
+
+    decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
+
+    assert not decision.actions
+
+
+def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded() -> None:
+    ended = make_container("runner", "Terminated", finished=NOW - seconds(20))
+    just_ended = make_container("runner", "Terminated", finished=NOW - seconds(2))
+    record = make_record(attempts=1, phase=DONE)
+
+    late, soon = (
+        decide(make_seen(records=[record], episodes=(make_episode(pod=make_pod(runner)),)))
+        for runner in (ended, just_ended)
+    )
+
+    assert late.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
+    assert soon.actions == ()
+
+
+def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
+    decision = decide(make_seen(episodes=(make_episode("T009"),)))
+
+    assert DeleteJob(name="token-auth-t009-1-abc", uid="job-T009-1") in decision.actions
