@@ -15,7 +15,7 @@ from tests.e2e.team import Team
 
 MARK = "story"
 # Two cores: more pods at a time only starve each other.
-AT_ONCE = 8
+AT_ONCE = 6
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Limits and halts: of a class, of a package, and by a person's word."""
 
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -19,20 +20,14 @@ def test_a_class_runs_no_more_episodes_than_it_may_and_every_package_has_its_tur
     team.agent(maxConcurrentEpisodes=2)
     bell = team.bell()
     for name in PACKAGES:
-        team.apply(team.package(name, bell.prompt(), STAMP))
-    waiting = wait("four wait", lambda: _waiting(team, 4), seconds=60)
-    most = len(_at_work(team))
+        held = bell.prompt(then="stamp").replace("await", "stamp; await")
+        team.apply(team.package(name, held, "Stamp.\ndo: stamp; sleep 1; stamp"))
+    waiting = wait("four wait", lambda: _waiting(team, 4), seconds=120)
     bell.ring()
+    statuses = [team.wait_for("Succeeded", package=name, seconds=240) for name in PACKAGES]
 
-    def all_done() -> bool:
-        nonlocal most
-        most = max(most, len(_at_work(team)))
-        return all(team.status(name).get("phase") == "Succeeded" for name in PACKAGES)
-
-    wait("all have succeeded", all_done, seconds=240, every=0.05)
-
-    assert most == 2
-    assert {team.status(name)["usage"]["episodes"] for name in PACKAGES} == {2}
+    assert _most_at_once(team) == 2
+    assert {status["usage"]["episodes"] for status in statuses} == {2}
     assert "maxConcurrentEpisodes" in message_of(waiting[0])
     assert max(_begun(team, "T001")) <= min(_begun(team, "T002"))
 
@@ -117,21 +112,15 @@ def _waiting(team: Team, number: int) -> list[dict[str, Any]] | None:
     return waiting if len(waiting) == number else None
 
 
-def _at_work(team: Team) -> list[Manifest]:
-    """The pods whose runner has not ended, and the Jobs that have no pod yet, as one list."""
-    pods = [pod for name in PACKAGES for pod in team.pods(name) if not _is_over(pod)]
-    seen = {pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] for pod in pods}
-    young = [
-        job
-        for job in _episodes(team)
-        if "startTime" not in job.get("status", {}) and job["metadata"]["name"] not in seen
-    ]
-    return pods + young
-
-
-def _is_over(pod: Manifest) -> bool:
-    statuses = pod["status"].get("containerStatuses", [])
-    return any(item["name"] == "runner" and "terminated" in item["state"] for item in statuses)
+def _most_at_once(team: Team) -> int:
+    """How many agents were at work at a time: each stamps its begin and its end."""
+    changes = []
+    for name in PACKAGES:
+        stamps = sorted(float(line) for line in team.read("stamps.txt", name).split())
+        changes += [(time, 1 - 2 * (number % 2)) for number, time in enumerate(stamps)]
+    running = list(accumulate(change for _, change in sorted(changes)))
+    assert len(running) == 4 * len(PACKAGES)
+    return max(running)
 
 
 def _episodes(team: Team) -> list[Manifest]:
