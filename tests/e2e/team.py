@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.e2e.api import ApiError, Manifest
+from tests.e2e.branch import Branch
 from tests.e2e.cluster import ROOT, Cluster, wait
 from tests.e2e.servers import Bell, Server
 
@@ -115,7 +116,7 @@ class Team:
                 "agentClassName": self.namespace,
                 "repository": {
                     "url": self.git + GIT_URL_PATH,
-                    "branch": f"afresh/{self.namespace}/{name}",
+                    "branch": self._branch_name(name),
                     "secretName": "git-credentials",
                     **spec.pop("repository", {}),
                 },
@@ -236,24 +237,12 @@ class Team:
             for event in self.cluster.api.items("events", self.namespace)
         ]
 
-    def git_log(self, package: str = "p", form: str = "%H") -> list[str]:
-        """Return one line for each commit that the branch has over main, newest first."""
-        return self._git("log", f"--format={form}", f"main..{self.branch(package)}").splitlines()
-
-    def read(self, path: str, package: str = "p") -> str:
-        """Return a file as it stands on the branch; empty if it is not there."""
-        return self._git("show", f"{self.branch(package)}:{path}")
-
-    def branch(self, package: str = "p") -> str:
+    def branch(self, package: str = "p") -> Branch:
         """Return the branch of a package."""
-        return f"afresh/{self.namespace}/{package}"
+        return Branch(self.cluster, self._branch_name(package))
 
-    def _git(self, *arguments: str) -> str:
-        done = self.cluster.run(
-            "kubectl", "exec", "-n", "afresh-demo", "deployment/git", "--",
-            "git", "-c", "safe.directory=*", "-C", "/data/ledger.git", *arguments,
-        )  # fmt: skip
-        return done.stdout if done.returncode == 0 else ""
+    def _branch_name(self, package: str) -> str:
+        return f"afresh/{self.namespace}/{package}"
 
     def stop(self) -> None:
         """Delete the packages, so that a story that failed takes nothing from the others."""
@@ -295,3 +284,8 @@ def _is_at_work(pod: Manifest, subtask: str) -> bool:
         and agent is not None
         and "running" in agent["state"]
     )
+
+
+def plan_of(status: dict[str, Any]) -> dict[str, str]:
+    """Return the marker of each subtask, as a plan that equals the status has it."""
+    return {item["id"]: item["marker"] for item in status["subtasks"]}

@@ -44,7 +44,7 @@ def test_the_model_sees_the_subtasks_before_only_in_the_same_context(
     assert list(_briefs(model)) == want
     assert [item["marker"] for item in status["subtasks"]] == ["[x]"] * 5
     commits = [item["commit"] for item in status["subtasks"]]
-    assert list(reversed(team.git_log())) == commits
+    assert team.branch().commits() == commits
     attempts = [team.attempts(f"T{number:03}")[0] for number in range(1, 6)]
     assert {attempt["contextMode"] for attempt in attempts} == {context["mode"]}
     assert len({attempt["jobName"] for attempt in attempts}) == want.count(1)

@@ -22,7 +22,7 @@ def test_an_evicted_pod_is_no_failure_of_its_subtask(team: Team) -> None:
     assert "taken away" in team.attempts("T001")[0]["message"]
     assert record_of(status, "T001")["consecutiveFailures"] == 0
     assert (status["usage"]["episodes"], status["usage"]["transientRetries"]) == (1, 1)
-    assert len(team.git_log()) == 1
+    assert len(team.branch().commits()) == 1
 
 
 DELETED = {
@@ -64,7 +64,7 @@ def test_a_subtask_deleted_by_hand_is_made_again_and_the_record_loses_nothing(te
     children = team.cluster.api.items("subtasks", team.namespace)
     assert sorted(child["metadata"]["name"] for child in children) == ["p-t001", "p-t002"]
     assert status["usage"]["episodes"] == 2
-    assert len(team.git_log()) == 2
+    assert len(team.branch().commits()) == 2
 
 
 def test_a_git_server_that_stops_for_a_while_is_waited_for(team: Team) -> None:
@@ -107,7 +107,7 @@ def test_an_operator_killed_in_the_middle_runs_nothing_twice_and_loses_nothing(
         operator.kill(team.cluster)
     status = team.wait_for("Succeeded")
 
-    commits = team.git_log()
+    commits = team.branch().commits()
     assert status["usage"]["episodes"] == 5
     assert {item["attempts"] for item in status["subtasks"]} == {1}
     assert len(commits) == 5
@@ -136,7 +136,7 @@ def test_when_the_operator_and_everything_it_made_is_deleted_the_package_ends_as
     assert [item["marker"] for item in status["subtasks"]] == ["[x]"] * 3
     assert status["usage"]["episodes"] == 3
     assert [item["consecutiveFailures"] for item in status["subtasks"]] == [0] * 3
-    assert len(team.git_log()) == 3
+    assert len(team.branch().commits()) == 3
 
 
 def test_a_package_deleted_and_applied_again_adopts_what_is_done(team: Team) -> None:
@@ -150,5 +150,5 @@ def test_a_package_deleted_and_applied_again_adopts_what_is_done(team: Team) -> 
 
     commits = [item["commit"] for item in before["subtasks"]]
     assert [item["commit"] for item in after["subtasks"]] == commits
-    assert len(team.git_log()) == 2
+    assert len(team.branch().commits()) == 2
     assert [item["turns"] for item in team.attempts("T001")] == [0]

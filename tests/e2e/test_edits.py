@@ -1,6 +1,5 @@
 """A package that is edited while it runs and after its end, and what the branch says of it."""
 
-import re
 from typing import Any
 
 import pytest
@@ -9,9 +8,6 @@ from tests.e2e.cluster import wait
 from tests.e2e.team import STAMP, Team, record_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
-
-SUBTASK = "%(trailers:key=Afresh-Subtask,valueonly,separator=%x20)"
-MARKED = re.compile(r"^- (\[.\]) (\S+)", re.MULTILINE)
 
 
 def test_a_package_edited_while_it_runs_does_what_its_last_edit_says(team: Team) -> None:
@@ -28,12 +24,12 @@ def test_a_package_edited_while_it_runs_does_what_its_last_edit_says(team: Team)
     bell.ring()
     status = team.wait_for("Succeeded")
 
-    assert _order(team) == ["T000", "T009", "T003", "T001"]
-    assert team.read("changed.txt") == "changed\n"
+    assert team.branch().subtasks() == ["T000", "T009", "T003", "T001"]
+    assert team.branch().read("changed.txt") == "changed\n"
     assert [item["id"] for item in status["subtasks"]][:4] == ["T009", "T003", "T000", "T001"]
     assert status["progress"] == "4/4"
     assert status["usage"]["episodes"] == 4
-    assert _plan(team) == dict.fromkeys(("T009", "T003", "T000", "T001"), "[x]")
+    assert team.branch().plan() == dict.fromkeys(("T009", "T003", "T000", "T001"), "[x]")
 
 
 def test_raising_a_revision_runs_a_subtask_again_and_an_older_manifest_changes_nothing(
@@ -53,7 +49,7 @@ def test_raising_a_revision_runs_a_subtask_again_and_an_older_manifest_changes_n
     assert settled["phase"] == "Succeeded"
     assert settled["usage"]["episodes"] == 3
     assert record_of(settled, "T001")["observedRevision"] == 2
-    assert _order(team) == ["T001", "T002", "T001"]
+    assert team.branch().subtasks() == ["T001", "T002", "T001"]
 
 
 def test_a_person_who_removes_the_running_subtask_stops_its_agent(team: Team) -> None:
@@ -65,7 +61,7 @@ def test_a_person_who_removes_the_running_subtask_stops_its_agent(team: Team) ->
 
     assert status["progress"] == "1/1"
     assert _children(team) == ["p-t002"]
-    assert _order(team) == ["T002"]
+    assert team.branch().subtasks() == ["T002"]
 
 
 def test_a_skip_by_a_person_is_on_the_branch_once_nothing_runs(team: Team) -> None:
@@ -84,8 +80,8 @@ def test_a_skip_by_a_person_is_on_the_branch_once_nothing_runs(team: Team) -> No
     assert [item["marker"] for item in while_running["subtasks"]] == ["[x]", "[S]", "[x]"]
     assert after_the_end["phase"] == "Succeeded"
     assert record_of(after_the_end, "T004")["reason"] == "SkippedByUser"
-    assert _plan(team) == {"T001": "[x]", "T002": "[S]", "T003": "[x]", "T004": "[S]"}
-    assert _order(team) == ["T001", "T003"]
+    assert team.branch().plan() == {"T001": "[x]", "T002": "[S]", "T003": "[x]", "T004": "[S]"}
+    assert team.branch().subtasks() == ["T001", "T003"]
 
 
 def _entries(*ids: str) -> list[dict[str, Any]]:
@@ -95,13 +91,3 @@ def _entries(*ids: str) -> list[dict[str, Any]]:
 def _children(team: Team) -> list[str]:
     children = team.cluster.api.items("subtasks", team.namespace)
     return sorted(child["metadata"]["name"] for child in children)
-
-
-def _order(team: Team) -> list[str]:
-    """The subtasks of the commits on the branch, oldest first."""
-    return [line for line in reversed(team.git_log(form=SUBTASK)) if line]
-
-
-def _plan(team: Team) -> dict[str, str]:
-    plan = team.read(".afresh/PLAN.md")
-    return {name: marker for marker, name in MARKED.findall(plan)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.team import STAMP, Team, message_of, record_of
+from tests.e2e.team import STAMP, Team, message_of, plan_of, record_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
@@ -79,7 +79,8 @@ def test_an_agent_that_fails_for_the_last_time_is_skipped_and_the_package_goes_o
     assert [review["id"] for review in status["reviews"]] == ["T001"]
     assert "T001" in message_of(status)
     assert ("Warning", case.want, "p-t001") in team.events()
-    assert team.git_log() == [third["commit"]]
+    assert team.branch().commits() == [third["commit"]]
+    assert team.branch().plan() == {"T001": "[S]", "T002": "[ ]", "T003": "[x]"}
 
 
 def test_a_fork_bomb_harms_nobody_but_its_own_subtask(team: Team) -> None:
@@ -105,7 +106,7 @@ def test_an_agent_that_survives_what_ate_its_memory_and_does_its_work_succeeds(
     status = team.wait_for("Succeeded")
 
     assert status["usage"]["episodes"] == 1
-    assert len(team.git_log()) == 1
+    assert team.branch().subtasks() == ["T001"]
 
 
 def test_a_subtask_that_fails_three_times_is_skipped_and_nothing_of_it_is_on_the_branch(
@@ -119,8 +120,9 @@ def test_a_subtask_that_fails_three_times_is_skipped_and_nothing_of_it_is_on_the
     assert [item["marker"] for item in status["subtasks"]] == ["[S]", "[x]"]
     assert [item["number"] for item in team.attempts("T001")] == [1, 2, 3]
     assert record_of(status, "T001")["consecutiveFailures"] == 3
-    assert team.git_log() == [record_of(status, "T002")["commit"]]
-    assert team.read("stamps.txt").count("\n") == 1
+    assert team.branch().commits() == [record_of(status, "T002")["commit"]]
+    assert team.branch().read("stamps.txt").count("\n") == 1
+    assert team.branch().plan() == plan_of(status)
 
 
 def test_an_agent_that_is_blocked_waits_for_a_person_and_the_others_go_on(team: Team) -> None:
@@ -136,6 +138,8 @@ def test_an_agent_that_is_blocked_waits_for_a_person_and_the_others_go_on(team: 
     assert (review["id"], review["reason"]) == ("T001", "Blocked")
     assert "Which key signs?" in review["message"]
     assert ("Warning", "Blocked", "p-t001") in team.events()
+    assert "Which key signs?" in team.branch().read(".afresh/DISCOVERY.md")
+    assert team.branch().plan() == plan_of(status)
 
 
 def test_an_agent_out_of_its_scope_halts_the_package(team: Team) -> None:
@@ -147,3 +151,4 @@ def test_an_agent_out_of_its_scope_halts_the_package(team: Team) -> None:
     assert status["reviews"][0]["reason"] == "OutOfScope"
     assert "stamps.txt" in status["reviews"][0]["message"]
     assert status["usage"]["episodes"] == 1
+    assert team.branch().plan() == plan_of(status)

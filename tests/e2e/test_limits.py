@@ -116,7 +116,7 @@ def _most_at_once(team: Team) -> int:
     """How many agents were at work at a time: each stamps its begin and its end."""
     changes = []
     for name in PACKAGES:
-        stamps = sorted(float(line) for line in team.read("stamps.txt", name).split())
+        stamps = sorted(float(line) for line in team.branch(name).read("stamps.txt").split())
         changes += [(time, 1 - 2 * (number % 2)) for number, time in enumerate(stamps)]
     running = list(accumulate(change for _, change in sorted(changes)))
     assert len(running) == 4 * len(PACKAGES)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.team import Team
+from tests.e2e.team import Team, plan_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story(long=True)]
 
@@ -30,8 +30,8 @@ def test_two_hundred_subtasks_are_done_one_after_another_and_no_object_grows_lar
     assert status["progress"] == f"{MOST_SUBTASKS}/{MOST_SUBTASKS}"
     assert status["usage"]["episodes"] == MOST_SUBTASKS
     commits = [item["commit"] for item in status["subtasks"]]
-    assert list(reversed(team.git_log())) == commits
-    assert team.read(".afresh/PLAN.md").count("- [x]") == MOST_SUBTASKS
+    assert team.branch().commits() == commits
+    assert team.branch().plan() == plan_of(status)
     api = team.cluster.api
     sizes = {
         f"{kind}/{item['metadata']['name']}": len(json.dumps(item))
@@ -65,5 +65,6 @@ def test_twelve_subtasks_by_claude_code_with_a_question_that_a_person_answers(te
     assert "this is another one" in asked["reviews"][0]["message"]
     assert status["usage"]["episodes"] == 13
     assert status["progress"] == "12/12"
-    assert len({item["commit"] for item in status["subtasks"]} & set(team.git_log())) == 12
-    assert "this is another one" in team.read(".afresh/DISCOVERY.md")
+    assert {item["commit"] for item in status["subtasks"]} == set(team.branch().commits())
+    assert team.branch().plan() == plan_of(status)
+    assert "this is another one" in team.branch().read(".afresh/DISCOVERY.md")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.e2e.cluster import wait
-from tests.e2e.team import Team
+from tests.e2e.team import Team, plan_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
@@ -26,12 +26,12 @@ def test_subtasks_side_by_side_are_all_on_the_branch_and_those_that_conflict_are
     outcomes = [item["outcome"] for name in ("T003", "T004") for item in team.attempts(name)]
     assert sorted(outcomes) == ["Conflict", "Success", "Success"]
     assert [item["attempts"] for item in status["subtasks"]][:2] == [1, 1]
-    assert team.read("one.txt") == "T001\n"
-    assert team.read("two.txt") == "T002\n"
-    assert team.read("shared.txt") in ("T003\n", "T004\n")
-    assert len(team.git_log()) == 4
-    assert {item["commit"] for item in status["subtasks"]} == set(team.git_log())
-    assert team.read(".afresh/PLAN.md").count("- [x]") == 4
+    assert team.branch().read("one.txt") == "T001\n"
+    assert team.branch().read("two.txt") == "T002\n"
+    assert team.branch().read("shared.txt") in ("T003\n", "T004\n")
+    assert len(team.branch().commits()) == 4
+    assert {item["commit"] for item in status["subtasks"]} == set(team.branch().commits())
+    assert team.branch().plan() == plan_of(status)
 
 
 def _running(team: Team) -> int:
