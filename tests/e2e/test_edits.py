@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.cluster import wait
-from tests.e2e.team import STAMP, Team, record_of
+from tests.e2e.team import STAMP, Team, plan_of, record_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
@@ -36,19 +36,18 @@ def test_raising_a_revision_runs_a_subtask_again_and_an_older_manifest_changes_n
     team: Team,
 ) -> None:
     older = team.package("p", STAMP, STAMP)
-    newer = team.package("p", {"prompt": STAMP, "revision": 2}, STAMP)
     team.apply(older)
     team.wait_for("Succeeded")
 
-    team.apply(newer)
-    again = team.wait_until("T001", observedRevision=2, marker="[x]")
+    team.afresh("retry", "p", "T001")
+    again = team.wait_until("T001", observedRevision=1, marker="[x]")
     team.apply(older)
     settled = team.wait_settled()
 
     assert (again["attempts"], record_of(settled, "T001")["attempts"]) == (2, 2)
     assert settled["phase"] == "Succeeded"
     assert settled["usage"]["episodes"] == 3
-    assert record_of(settled, "T001")["observedRevision"] == 2
+    assert record_of(settled, "T001")["observedRevision"] == 1
     assert team.branch().subtasks() == ["T001", "T002", "T001"]
 
 
@@ -67,20 +66,22 @@ def test_a_person_who_removes_the_running_subtask_stops_its_agent(team: Team) ->
 def test_a_skip_by_a_person_is_on_the_branch_once_nothing_runs(team: Team) -> None:
     bell = team.bell()
     dependent = {"prompt": STAMP, "dependsOn": ["T002"]}
-    team.apply(team.package("p", bell.prompt(), STAMP, dependent))
+    blocked = "Ask.\ndo: mkdir -p .afresh/outbox; echo Why? >.afresh/outbox/blocked.md"
+    team.apply(team.package("p", bell.prompt(), STAMP, dependent, blocked))
     team.running_pod("T001")
 
-    team.apply(team.package("p", bell.prompt(), {"prompt": STAMP, "skip": True}, dependent))
+    team.afresh("skip", "p", "T002")
     bell.ring()
-    while_running = team.wait_for("Succeeded")
-    last = {"prompt": STAMP, "skip": True, "dependsOn": ["T001"]}
-    team.apply(team.package("p", bell.prompt(), {"prompt": STAMP, "skip": True}, dependent, last))
-    after_the_end = team.wait_settled()
+    asked = team.wait_for("NeedsReview")
+    plan = team.branch().plan()
+    team.afresh("skip", "p", "T004")
+    status = team.wait_for("Succeeded")
 
-    assert [item["marker"] for item in while_running["subtasks"]] == ["[x]", "[S]", "[x]"]
-    assert after_the_end["phase"] == "Succeeded"
-    assert record_of(after_the_end, "T004")["reason"] == "SkippedByUser"
-    assert team.branch().plan() == {"T001": "[x]", "T002": "[S]", "T003": "[x]", "T004": "[S]"}
+    assert [item["marker"] for item in asked["subtasks"]] == ["[x]", "[S]", "[x]", "[!]"]
+    assert plan == plan_of(asked)
+    assert [item["marker"] for item in status["subtasks"]] == ["[x]", "[S]", "[x]", "[S]"]
+    assert team.branch().plan() == plan_of(status)
+    assert {record_of(status, name)["reason"] for name in ("T002", "T004")} == {"SkippedByUser"}
     assert team.branch().subtasks() == ["T001", "T003"]
 
 

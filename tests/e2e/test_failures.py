@@ -45,7 +45,13 @@ FAILURES = {
         "timeoutSeconds",
         {"episode": {"timeoutSeconds": 2}},
     ),
-    "an agent that fills its disk": Case(
+    "an agent that fills its home": Case(
+        "fallocate -l 64M $HOME/big; sleep 600",
+        "DiskFull",
+        "wrote more than its limit",
+        {"resources": {"limits": {"ephemeral-storage": "32Mi"}}},
+    ),
+    "an agent that fills a volume of its pod": Case(
         "fallocate -l 1200M /tmp/big; sleep 600", "DiskFull", "more disk than its limit"
     ),
     "an agent that ends with an error": Case("exit 3", "AgentError", "exit code 3"),
@@ -94,7 +100,7 @@ def test_a_fork_bomb_harms_nobody_but_its_own_subtask(team: Team) -> None:
     assert neighbour["usage"]["episodes"] == 3
     assert [item["attempts"] for item in neighbour["subtasks"]] == [1, 1, 1]
     (attempt,) = team.attempts("T001", package="bomb")
-    assert attempt["outcome"] in ("ProcessLimit", "AgentError")
+    assert attempt["outcome"] == "ProcessLimit"
     assert status["subtasks"][0]["marker"] == "[S]"
 
 

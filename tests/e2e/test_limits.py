@@ -54,10 +54,10 @@ def test_a_suspended_package_lets_its_episode_end_and_starts_nothing_until_it_is
     team.apply(team.package("p", bell.prompt(), STAMP))
     team.running_pod()
 
-    team.edit("p", suspend=True)
+    team.afresh("suspend", "p")
     bell.ring()
     suspended = team.wait_for("Suspended")
-    team.edit("p", suspend=False)
+    team.afresh("resume", "p")
     status = team.wait_for("Succeeded")
 
     assert [item["marker"] for item in suspended["subtasks"]] == ["[x]", "[ ]"]
@@ -72,17 +72,13 @@ def test_a_cancelled_episode_is_stopped_and_not_counted_and_a_fresh_one_follows(
     team.apply(team.package("p", bell.prompt()))
     pod = team.running_pod()["metadata"]["name"]
 
-    request = "2026-03-01T12:00:00Z"
-    annotations = {"afresh.dev/cancel-requested-at": request}
-    team.cluster.api.merge(
-        "workpackages", "p", team.namespace, {"metadata": {"annotations": annotations}}
-    )
+    team.afresh("cancel", "p")
     wait("the pod goes", lambda: pod not in _names(team.pods()), seconds=60)
     bell.ring()
     status = team.wait_for("Succeeded")
 
     assert [item["outcome"] for item in team.attempts("T001")] == ["Cancelled", "Success"]
-    assert status["lastHandledCancel"] == request
+    assert status["lastHandledCancel"]
     assert record_of(status, "T001")["consecutiveFailures"] == 0
     assert ("Warning", "Cancelled", "p-t001") in team.events()
 
