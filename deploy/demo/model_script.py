@@ -38,9 +38,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What matters in a request: the latest brief, and what the tools answered since then."""
+    """What matters in a request: the latest brief, and what the tools answered since then.
+
+    `briefs` tells how many the context holds: more than one where an agent goes on with its own.
+    """
 
     brief: str
+    briefs: int
     results: tuple[str, ...]
     tools: frozenset[str]
 
@@ -67,7 +71,7 @@ class Script:
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
     """Find the latest brief in a Messages request, and the results of each turn since."""
-    brief, turns = "", []
+    brief, briefs, turns = "", 0, []
     for message in body["messages"]:
         blocks = _blocks(message)
         results = [_text_of(block) for block in blocks if block.get("type") == "tool_result"]
@@ -78,9 +82,9 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
         elif results and turns:
             turns[-1] = "\n".join([turns[-1], *results]).strip("\n")
         elif message["role"] == "user" and (text := _said_by_user(blocks)):
-            brief, turns = text, []
+            brief, briefs, turns = text, briefs + 1, []
     tools = frozenset(str(tool.get("name")) for tool in body.get("tools", []))
-    return Conversation(brief=brief, results=tuple(turns), tools=tools)
+    return Conversation(brief=brief, briefs=briefs, results=tuple(turns), tools=tools)
 
 
 def load_scripts(folder: Path) -> tuple[Script, ...]:

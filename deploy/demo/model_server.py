@@ -29,6 +29,7 @@ from http_wire import (
     serve_until_term,
 )
 from model_behaviours import (
+    FAILURES,
     Break,
     Countdown,
     Failure,
@@ -63,17 +64,25 @@ _UNFINISHED = Reply("I have read the code and will now change it, beginning with
 
 
 class ModelServer(WireServer):
-    """Answers with the demo's scripts, `delay` seconds after each request."""
+    """Answers with the demo's scripts, `delay` seconds after each request.
 
-    def __init__(self, address: tuple[str, int], key_file: Path, delay: float) -> None:
+    While `limit_file` exists, everybody is rate-limited.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], key_file: Path, delay: float, limit_file: Path | None
+    ) -> None:
         super().__init__(address, _ModelHandler)
         self.key_file = key_file
         self.delay = delay
+        self._limit_file = limit_file
         self._scripts = load_scripts(_FOLDER)
         self._countdown = Countdown()
 
     def respond(self, conversation: Conversation) -> tuple[str, Reply | Failure]:
         """Return a name for the log, and what to answer; raises UnknownBehaviourError."""
+        if self._limit_file and self._limit_file.exists():
+            return "limited", FAILURES["rate-limited"]
         directives = find_directives(conversation.brief)
         if failure := self._countdown.due_failure(conversation, directives):
             return "failure", failure
@@ -152,9 +161,8 @@ class _ModelHandler(WireHandler):
         except UnknownBehaviourError as error:
             raise _RefusedError(400, "invalid_request_error", str(error)) from error
         time.sleep(self.server.delay)
-        self.log_message(
-            "%s", f"{name}, turn {len(conversation.results) + 1}: {_in_short(response)}"
-        )
+        where = f"brief {conversation.briefs}, turn {len(conversation.results) + 1}"
+        self.log_message("%s", f"{name}, {where}: {_in_short(response)}")
         match response:
             case Reply():
                 self._send_message(build_message(body, response), bool(body.get("stream")))
@@ -253,10 +261,14 @@ def main() -> int:
     parser.add_argument(
         "--delay", type=float, default=0.3, help="seconds before each reply (default: 0.3)"
     )
+    parser.add_argument(
+        "--limit-file", type=Path, help="while this file exists, every request meets a rate limit"
+    )
     args = parser.parse_args()
+    address = (args.host, args.port)
     try:
         read_secret(args.api_key_file)
-        server = ModelServer((args.host, args.port), args.api_key_file, args.delay)
+        server = ModelServer(address, args.api_key_file, args.delay, args.limit_file)
     except OSError as error:
         print(f"model_server: {error.filename or 'port'}: {error.strerror}", file=sys.stderr)
         return 1

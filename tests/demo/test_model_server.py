@@ -222,5 +222,32 @@ def test_the_log_tells_the_steps_and_not_the_key(tmp_path: Path) -> None:
         ask(server, BRIEF)
 
     log = "".join(server.log)
-    assert "T001, turn 1: Bash, Read, Read" in log
+    assert "T001, brief 1, turn 1: Bash, Read, Read" in log
     assert KEY not in log
+
+
+def test_a_context_that_goes_on_shows_how_many_briefs_it_holds(tmp_path: Path) -> None:
+    key_file = tmp_path / "api-key"
+    key_file.write_text(KEY)
+    answered = {"role": "assistant", "content": [{"type": "text", "text": "That is all."}]}
+    second = conversation(subtask_brief(SUBTASKS[1]))
+    with running("model_server.py", "--api-key-file", str(key_file), "--delay", "0") as server:
+        send(server, request_body([*conversation(BRIEF), answered, *second]))
+
+    assert "T002, brief 2, turn 1: " in "".join(server.log)
+
+
+def test_everybody_is_limited_for_as_long_as_the_limit_file_is_there(tmp_path: Path) -> None:
+    key_file, limit_file = tmp_path / "api-key", tmp_path / "limited"
+    key_file.write_text(KEY)
+    arguments = ("--api-key-file", str(key_file), "--limit-file", str(limit_file), "--delay", "0")
+    with running("model_server.py", *arguments) as server:
+        before = ask(server, BRIEF)
+        limit_file.touch()
+        meanwhile = ask(server, BRIEF)
+        limit_file.unlink()
+        after = ask(server, BRIEF)
+
+    assert [before.status, meanwhile.status, after.status] == [200, 429, 200]
+    assert meanwhile.json()["error"]["type"] == "rate_limit_error"
+    assert meanwhile.headers["retry-after"] == "1"

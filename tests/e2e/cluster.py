@@ -1,4 +1,4 @@
-"""A real node with the operator in it, as the end-to-end tests use it."""
+"""A real node, as the end-to-end tests use it: its tool, its kubectl, its API server."""
 
 import json
 import subprocess
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.api import Api, Manifest
+
 ROOT = Path(__file__).parents[2]
 CLUSTER = [sys.executable, str(ROOT / "deploy" / "cluster")]
 IMAGES = ("runner", "operator", "agent-claude", "agent-command", "demo")
-
-Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,7 @@ class Cluster:
     """One cluster of `deploy/cluster`."""
 
     name: str
-
-    def tool(self, *words: str) -> None:
-        """Run one command of the cluster tool; fails the test if it fails."""
-        done = subprocess.run(
-            [*CLUSTER, *words], capture_output=True, text=True, timeout=1800, check=False
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+    api: Api
 
     def run(
         self, *command: str, text: str | None = None, timeout: float = 120
@@ -50,26 +44,21 @@ class Cluster:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def get(self, kind: str, name: str, namespace: str) -> Manifest:
-        """Return one object."""
-        found: Manifest = json.loads(self.kubectl("get", kind, name, "-n", namespace, "-o", "json"))
-        return found
 
-    def items(self, kind: str, namespace: str) -> list[Manifest]:
-        """Return all objects of a kind in a namespace."""
-        found: list[Manifest] = json.loads(
-            self.kubectl("get", kind, "-n", namespace, "-o", "json")
-        )["items"]
-        return found
+def tool(*words: str) -> None:
+    """Run one command of the cluster tool; fails the test if it fails."""
+    done = subprocess.run(
+        [*CLUSTER, *words], capture_output=True, text=True, timeout=1800, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
 
-    def wait(
-        self, what: str, holds: Callable[[], Any], *, seconds: float, every: float = 0.5
-    ) -> Any:
-        """Return the first true answer of `holds`; fails the test if there is none in time."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            answer = holds()
-            if answer:
-                return answer
-            time.sleep(every)  # the API server is polled, as a user's script would
-        raise AssertionError(f"waited {seconds} s in vain until {what}")
+
+def wait(what: str, holds: Callable[[], Any], *, seconds: float, every: float = 0.2) -> Any:
+    """Return the first true answer of `holds`; fails the test if there is none in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        answer = holds()
+        if answer:
+            return answer
+        time.sleep(every)  # the API server is polled, as a user's script would
+    raise AssertionError(f"waited {seconds} s in vain until {what}")

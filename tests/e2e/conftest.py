@@ -1,28 +1,71 @@
 """One real node for the whole session, with the demo's story told on it first."""
 
-import base64
 import os
 import subprocess
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from tests.e2e.cluster import CLUSTER, IMAGES, ROOT, Cluster
+from tests.e2e.api import Api
+from tests.e2e.cluster import CLUSTER, IMAGES, ROOT, Cluster, tool, wait
+from tests.e2e.servers import secret_value, service_url
+from tests.e2e.stage import Stage, begin, is_story
 from tests.e2e.team import Team
+
+DEMO = "afresh-demo"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "story(long): told at once with the others, the long ones first"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Wait for the end of a story that has begun, in place of calling it."""
+    if not is_story(pyfuncitem):
+        return None
+    begun = pyfuncitem.funcargs["stage"]
+    assert isinstance(begun, Stage)
+    begun.ends[pyfuncitem.nodeid].result()
+    return True
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def node() -> Iterator[str]:
     """Start a node with every image; take it down at the end."""
-    node = Cluster(f"e2e-{os.getpid()}")
+    name = f"e2e-{os.getpid()}"
     try:
-        for words in (("images", *IMAGES), ("up", node.name), ("load", node.name, *IMAGES)):
-            node.tool(*words)
-        yield node
+        for words in (("images", *IMAGES), ("up", name), ("load", name, *IMAGES)):
+            tool(*words)
+        yield name
     finally:
-        subprocess.run([*CLUSTER, "down", node.name], check=False, timeout=300)
+        subprocess.run([*CLUSTER, "down", name], check=False, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def cluster(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return the node with a way to its API server."""
+    with proxy(node, tmp_path_factory.mktemp("api") / "socket") as api:
+        yield Cluster(node, api)
+
+
+@contextmanager
+def proxy(node: str, socket: Path) -> Iterator[Api]:
+    """Run `kubectl proxy` for as long as the block lasts."""
+    command = [*CLUSTER, "run", node, "--", "kubectl", "proxy", f"--unix-socket={socket}"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        wait("kubectl proxy listens", socket.exists, seconds=20, every=0.05)
+        yield Api(socket)
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 @dataclass(frozen=True)
@@ -45,20 +88,25 @@ def demo(cluster: Cluster) -> Told:
 
 
 @pytest.fixture(scope="session")
-def git_password(cluster: Cluster, demo: Told) -> str:
-    """Return the password of the demo's git server."""
-    secret = cluster.get("secret", "git-credentials", "afresh-demo")
-    return base64.b64decode(secret["data"]["password"]).decode()
+def stage(request: pytest.FixtureRequest, cluster: Cluster, demo: Told) -> Iterator[Stage]:
+    """Begin all stories."""
+    made = {
+        "git": service_url(cluster, DEMO, "git"),
+        "git_password": secret_value(cluster, DEMO, "git-credentials", "password"),
+        "model": service_url(cluster, DEMO, "model"),
+        "model_key": secret_value(cluster, DEMO, "model-key", "api-key"),
+    }
+
+    def make_team(name: str) -> Team:
+        return Team(
+            cluster=cluster, namespace=f"team-{zlib.crc32(name.encode()):08x}-{os.getpid()}", **made
+        )
+
+    with begin(request.session.items, make_team) as begun:
+        yield begun
 
 
 @pytest.fixture
-def team(cluster: Cluster, git_password: str, request: pytest.FixtureRequest) -> Iterator[Team]:
-    """Return a restricted namespace of its own with git credentials that work."""
-    name = f"team-{zlib.crc32(request.node.name.encode())}"
-    cluster.kubectl("create", "namespace", name)
-    cluster.kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
-    address = cluster.get("service", "git", "afresh-demo")["spec"]["clusterIP"]
-    made = Team(cluster, name, f"http://{address}")
-    made.secret("git-credentials", username="afresh", password=git_password)
-    yield made
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
+def team(stage: Stage, request: pytest.FixtureRequest) -> Team:
+    """Return the namespace of the story."""
+    return stage.teams[request.node.nodeid]

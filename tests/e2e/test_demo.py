@@ -3,7 +3,8 @@
 import pytest
 
 from tests.e2e.cluster import ROOT, Cluster
-from tests.e2e.conftest import Told
+from tests.e2e.conftest import DEMO, Told
+from tests.e2e.servers import secret_value
 
 pytestmark = pytest.mark.cluster
 
@@ -21,7 +22,7 @@ def test_the_plan_on_the_branch_shows_every_subtask_done(demo: Told) -> None:
 
 def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo: Told) -> None:
     log = cluster.kubectl(
-        "exec", "-n", "afresh-demo", "deployment/git", "--",
+        "exec", "-n", DEMO, "deployment/git", "--",
         "git", "-c", "safe.directory=*", "-C", "/data/ledger.git",
         "log", "--format=%s|%(trailers:key=Afresh-Package,valueonly,separator=%x20)|"
         "%(trailers:key=Afresh-Subtask,valueonly,separator=%x20)", "main..afresh/token-auth",
@@ -34,14 +35,14 @@ def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo
 
 
 def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) -> None:
-    status = cluster.get("wp", "token-auth", "afresh-demo")["status"]
+    status = cluster.api.get("workpackages", "token-auth", DEMO)["status"]
 
     assert status["usage"]["episodes"] == 5
     assert status["usage"]["outputTokens"] > 0
     assert status["cost"].startswith("$")
     attempts = [
         attempt
-        for child in cluster.items("st", "afresh-demo")
+        for child in cluster.api.items("subtasks", DEMO)
         for attempt in child["status"]["attempts"]
     ]
     assert [attempt["outcome"] for attempt in attempts] == ["Success"] * 5
@@ -50,34 +51,26 @@ def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) ->
 
 def test_a_namespace_that_is_not_the_demos_is_never_deleted(cluster: Cluster, demo: Told) -> None:
     label = "app.kubernetes.io/part-of"
-    cluster.kubectl("label", "namespace", "afresh-demo", f"{label}-")
+    cluster.kubectl("label", "namespace", DEMO, f"{label}-")
     try:
         done = cluster.run("make", "-C", str(ROOT), "demo-down", "CLUSTER=current")
     finally:
-        cluster.kubectl("label", "namespace", "afresh-demo", f"{label}=afresh-demo")
+        cluster.kubectl("label", "namespace", DEMO, f"{label}=afresh-demo")
 
     assert done.returncode != 0
     assert "The namespace afresh-demo is not the demo's" in done.stderr
-    assert cluster.get("namespace", "afresh-demo", "default")["status"]["phase"] == "Active"
+    assert cluster.api.get("namespaces", DEMO)["status"]["phase"] == "Active"
 
 
 def test_the_model_key_is_in_no_object_but_its_secret(cluster: Cluster, demo: Told) -> None:
-    key = cluster.kubectl(
-        "get",
-        "secret",
-        "model-key",
-        "-n",
-        "afresh-demo",
-        "-o",
-        'go-template={{index .data "api-key" | base64decode}}',
-    ).strip()
+    key = secret_value(cluster, DEMO, "model-key", "api-key")
 
     everything = cluster.kubectl(
-        "get", "wp,st,jobs,pods,events,deployments", "-n", "afresh-demo", "-o", "json"
+        "get", "wp,st,jobs,pods,events,deployments", "-n", DEMO, "-o", "json"
     )
     logs = "".join(
-        cluster.kubectl("logs", pod["metadata"]["name"], "-n", "afresh-demo", "--all-containers")
-        for pod in cluster.items("pods", "afresh-demo")
+        cluster.kubectl("logs", pod["metadata"]["name"], "-n", DEMO, "--all-containers")
+        for pod in cluster.api.items("pods", DEMO)
         if "batch.kubernetes.io/job-name" in pod["metadata"]["labels"]
     )
     assert len(key) > 20

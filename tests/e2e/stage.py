@@ -1,0 +1,60 @@
+"""Stories told at once: all begin with the first, each in a thread and a namespace of its own.
+
+A story mostly waits for pods, so telling one after the other would take many times as long. A test
+with the mark `story` is one; its fixture `team` is its namespace. Must not know what they tell.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.team import Team
+
+MARK = "story"
+# Two cores: more pods at a time only starve each other.
+AT_ONCE = 6
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The stories that have begun, by the test's id."""
+
+    teams: dict[str, Team]
+    ends: dict[str, Future[None]]
+
+
+@contextmanager
+def begin(items: list[pytest.Item], make_team: Callable[[str], Team]) -> Iterator[Stage]:
+    """Begin every story among the tests, those marked `story(long=True)` first."""
+    stories = [item for item in items if isinstance(item, pytest.Function) and is_story(item)]
+    stories.sort(key=_is_short)
+    teams = {item.nodeid: make_team(item.nodeid) for item in stories}
+    pool = ThreadPoolExecutor(AT_ONCE)
+    try:
+        ends = {item.nodeid: pool.submit(_tell, item, teams[item.nodeid]) for item in stories}
+        yield Stage(teams, ends)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def is_story(item: pytest.Item) -> bool:
+    """Whether the test is told at once with the others."""
+    return item.get_closest_marker(MARK) is not None
+
+
+def _is_short(item: pytest.Function) -> bool:
+    return not any("long" in mark.kwargs for mark in item.iter_markers(MARK))
+
+
+def _tell(item: pytest.Function, team: Team) -> None:
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    try:
+        team.move_in()
+        item.function(team=team, **given)
+    except BaseException as error:
+        error.add_note(team.evidence())
+        team.stop()
+        raise
