@@ -28,6 +28,14 @@ def test_agent_does_its_work_ends_as_success_with_one_commit_on_a_new_branch(
     ]
 
 
+def test_what_the_agent_says_of_its_work_is_reported(pod: Pod, remote: Remote):
+    pod.run(
+        make_order(remote.url, f"{WORK}; echo 'Greets in one file.' > .afresh/outbox/summary.md")
+    )
+
+    assert pod.result.summary == "Greets in one file."
+
+
 def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote):
     phases = pod.run(make_order(remote.url, WORK)).phases
 

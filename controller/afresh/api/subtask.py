@@ -161,6 +161,8 @@ class Attempt(ApiModel):
     """How it ended; absent while it runs."""
     message: Message = ""
     """The same as a sentence."""
+    summary: Message = ""
+    """What the agent says of its work."""
     exit_code: StrictInt | None = None
     """The exit code of the agent's program."""
     turns: Count = 0

@@ -37,13 +37,17 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How the episode ended for one subtask, and its share of the episode's usage."""
+    """How the episode ended for one subtask, and its share of the episode's usage.
+
+    `summary` is what the agent says of its work, for people.
+    """
 
     id: str
     outcome: Outcome
     revision: int = 0
     commit: str | None = None
     message: str = ""
+    summary: str = ""
     exit_code: int | None = None
     verify: VerifyResult | None = None
     usage: Usage | None = None
@@ -144,6 +148,7 @@ def _shorten(report: Report, *, log: int, tail: int, message: int) -> Report:
             replace(
                 item,
                 message=item.message[:message],
+                summary=item.summary[:message],
                 verify=item.verify and replace(item.verify, tail=_end(item.verify.tail, tail)),
             )
             for item in report.results

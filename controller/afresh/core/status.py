@@ -204,6 +204,7 @@ def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None
         completion_time=_seconds(seen.now),
         outcome=ended.outcome,
         message=ended.message,
+        summary=result.summary if result else "",
         exit_code=result.exit_code if result else None,
         turns=share.turns,
         usage=TokenUsage(

@@ -25,6 +25,7 @@ from afresh.episode.workplace import Workplace
 
 # The pod's deadline leaves two minutes beyond the limits of one run of each command.
 SPARE_SECONDS = 60.0
+SUMMARY_LENGTH = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: Age
         outcome=Outcome.SUCCESS if shot.changes else Outcome.NO_CHANGES,
         revision=task.revision,
         commit=made,
+        summary=redact(shot.outbox.summary or shot.outbox.unchanged or "")[:SUMMARY_LENGTH],
         exit_code=end.exit_code,
         verify=verdict.result,
     )
