@@ -13,6 +13,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.contract.order import Order
 from afresh.core.actions import StartEpisode
 from afresh.core.brief import BriefParts, Fact, write_brief
+from afresh.core.denylist import history_wording
 from afresh.core.planner import decide
 from tests.make import make_class, make_entry, make_package, make_record, make_seen
 
@@ -89,6 +90,7 @@ def test_every_attempt_on_one_head_gets_the_same_brief_to_the_byte(
     assert len(briefs) == 1
     (brief,) = briefs
     assert not FORBIDDEN.findall(brief)
+    assert history_wording(brief) is None
 
 
 @given(packages(), histories())

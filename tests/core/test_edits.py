@@ -172,7 +172,7 @@ def test_a_queued_job_of_the_present_package_and_class_stays() -> None:
     decision = decide(make_seen(package, at_work("A", QUEUED), episodes=(live,)))
 
     assert (decision.phase, deleted(decision)) == ("Queued", [])
-    assert [record.reason for record in decision.records] == ["EpisodeRunning"]
+    assert [record.reason for record in decision.records] == ["EpisodeQueued"]
 
 
 def test_a_sync_that_hangs_is_deleted_once_its_end_is_recorded() -> None:

@@ -43,7 +43,14 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
 
     A package is not said to be at its end before its branch says the same.
     """
-    if answer.reason in HOPELESS or standing.live or answer.records or seen.agent_class is None:
+    # Whoever comes second on a branch pushes nothing to it, though all of its own work is done.
+    if (
+        seen.rival
+        or answer.reason in HOPELESS
+        or standing.live
+        or answer.records
+        or seen.agent_class is None
+    ):
         return answer
     wanted = wanted_digest(seen.package, standing.records)
     if not _behind(seen, standing, wanted):
