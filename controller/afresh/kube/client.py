@@ -226,7 +226,7 @@ def _pod_namespace() -> str:
 
 
 def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationError:
-    paths = kubeconfig or config.KUBE_CONFIG_DEFAULT_LOCATION
+    paths = kubeconfig or config.KUBE_CONFIG_DEFAULT_LOCATION or "~/.kube/config"
     if not any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path):
         return ConfigurationError(
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
