@@ -112,5 +112,7 @@ def _reason(said: bytes) -> str:
     """The line that says why, without anybody's credentials."""
     lines = [plain_line(line) for line in said.decode(errors="replace").splitlines()]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    if any("askpass" in line for line in fatal):
+        return "it has no user name and password for the repository"
     chosen = (fatal or [line for line in lines if line] or ["nothing"])[0]
     return _CREDENTIALS.sub("...", chosen)
