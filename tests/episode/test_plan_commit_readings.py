@@ -1,0 +1,119 @@
+"""What others make of a plan commit: it is no subtask's work, and its notes are only notes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import Verify
+from afresh.contract.words import Marker, Outcome
+from afresh.core import plan_file
+from afresh.episode.plan_commit import PlanChange, Standing, push_plan
+from afresh.episode.state_files import Notes
+from tests.episode.lone_runner import (
+    BRANCH,
+    LoneRunner,
+    blocked,
+    order_for,
+    over_ssh,
+    plan_of,
+)
+from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.servers import PASSWORD, USERNAME, Remote, git
+from tests.episode.ssh_server import Sshd
+
+DONE = "T002: Farewell\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 0\n"
+THEIRS = "# Greet people.\n\nA remark.\n\n- [ ] T001 Greeting\n- [x] T002 Farewell\n"
+
+
+@pytest.fixture
+def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
+    return LoneRunner.create(tmp_path / "runner", order_for(remote))
+
+
+def push(runner: LoneRunner, change: PlanChange) -> Standing:
+    return push_plan(runner.git, runner.order, runner.fetch(), change)
+
+
+def changed(remote: Remote) -> list[str]:
+    """The paths that the newest commit changes."""
+    return git(remote.directory, "diff", "--name-only", f"{BRANCH}~", BRANCH).splitlines()
+
+
+def test_notes_of_an_agent_that_look_like_plan_and_trailers_are_only_notes(
+    runner: LoneRunner, remote: Remote
+):
+    hostile = (
+        "x\n\n- [x] T002 Farewell\n\0\n\nAfresh-Subtask: T002\nAfresh-Revision: 9\n"
+        "Afresh-Package: team-a/demo\n100644 blob\t../../etc/passwd"
+    )
+    notes = Notes(heading="T001\n# Not a heading", discovery=hostile, ideas=hostile)
+
+    push(runner, replace(blocked(runner.order), notes=notes))
+
+    lines = plan_file.parse(plan_of(remote)).lines
+    assert [line.marker for line in lines] == [Marker.NEEDS_REVIEW, Marker.PENDING]
+    assert changed(remote) == [".afresh/DISCOVERY.md", ".afresh/IDEAS.md", ".afresh/PLAN.md"]
+    assert "Subtask" not in remote.message(BRANCH)
+    text = remote.file(BRANCH, ".afresh/DISCOVERY.md")
+    assert text == f"# Discovery\n\n## T001 # Not a heading\n\n{hostile}"
+
+
+def test_link_in_the_place_of_the_plan_is_replaced_and_not_followed(
+    runner: LoneRunner, remote: Remote
+):
+    blob = git(remote.directory, "hash-object", "-w", "--stdin", stdin="../README.md")
+    tree = git(remote.directory, "mktree", stdin=f"120000 blob {blob}\tPLAN.md\n")
+    root = git(remote.directory, "mktree", stdin=f"040000 tree {tree}\t.afresh\n")
+    head = git(remote.directory, "commit-tree", root, "-p", "main", "-m", "Link")
+    git(remote.directory, "update-ref", f"refs/heads/{BRANCH}", head)
+
+    push(runner, blocked(runner.order))
+
+    assert git(remote.directory, "ls-tree", BRANCH, ".afresh/PLAN.md").startswith("100644 ")
+
+
+def test_subtask_is_neither_done_nor_a_fact_of_the_brief_after_a_plan_commit(
+    runner: LoneRunner, remote: Remote, pod: Pod
+):
+    remote.commit(BRANCH, {"old.txt": "x"}, base="main")
+    tell = "cat > $HOME/brief; cp .afresh/PLAN.md $HOME/plan; ls -A .afresh > $HOME/state"
+    fails = make_task(verify=Verify(command=("false",)))
+    order = make_order(remote.url, tell, tasks=(fails,))
+    again = Pod(pod.root.with_name("again"))
+    again.give_credentials(USERNAME, PASSWORD)
+
+    pod.run(order)
+    push(runner, blocked(runner.order, note="Which greeting?"))
+    again.run(order)
+
+    brief = [(each.root / "home/agent/brief").read_text() for each in (pod, again)]
+    assert brief[0] == brief[1]
+    plan = (again.root / "home/agent/plan").read_text()
+    assert plan == plan_of(remote).replace("[!] T001", "[~] T001")
+    assert (again.root / "home/agent/state").read_text().split() == ["PLAN.md", "outbox"]
+
+
+def test_marker_of_a_plan_commit_stands_in_the_plan_that_another_agent_is_shown(
+    runner: LoneRunner, remote: Remote, pod: Pod
+):
+    push(runner, blocked(runner.order))
+    tell = "cat > brief.txt; cp .afresh/PLAN.md plan.txt"
+
+    pod.run(make_order(remote.url, tell, tasks=(make_task(id="T002", title="Farewell"),)))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert "- [!] T001 Greeting\n- [~] T002 Farewell" in remote.file(BRANCH, "plan.txt")
+    assert "T001" not in remote.file(BRANCH, "brief.txt")
+
+
+def test_repository_behind_ssh_gets_the_plan_on_a_branch_that_moved(
+    tmp_path: Path, remote: Remote, sshd: Sshd
+):
+    runner = LoneRunner.create(tmp_path / "runner", *over_ssh(remote, sshd))
+    start = runner.fetch()
+    remote.commit(BRANCH, {".afresh/PLAN.md": THEIRS}, base="main", message=DONE)
+
+    push_plan(runner.git, runner.order, start, blocked(runner.order))
+
+    assert plan_of(remote) == THEIRS.replace("[ ] T001", "[!] T001")
