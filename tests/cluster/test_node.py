@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from singlenode import cgroups
 from singlenode.paths import clusters_home
 
 from tests.cluster import traces
@@ -155,6 +156,19 @@ def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
     finally:
         other.run("down", other.name)
     assert traces.processes_of(other.name, clusters_home()) == {}
+
+
+def test_a_node_whose_state_is_kept_elsewhere_is_left_alone(node: Tool) -> None:
+    group = cgroups.create(f"afresh-{_NAME}")
+    with subprocess.Popen(["sleep", "60"]) as theirs:
+        group.write_text(str(theirs.pid))
+
+        answer = node.run("up", _NAME, want=1)
+
+        assert "whose state is kept elsewhere runs on this machine" in answer.stderr
+        assert theirs.poll() is None
+        theirs.kill()
+    cgroups.remove(f"afresh-{_NAME}", wait_seconds=5)
 
 
 def test_a_command_runs_in_the_nodes_network_and_its_code_is_passed_on(node: Tool) -> None:

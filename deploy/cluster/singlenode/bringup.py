@@ -58,6 +58,12 @@ def ensure_up(paths: ClusterPaths, kind: str) -> bool:
     if paths.root.exists():
         progress.say(f"{paths.name} is half up: taking it down first")
         take_down(paths)
+    elif cgroups.has_processes(paths.namespace):
+        # Namespaces and control groups are the machine's; where the state is kept is the user's.
+        raise ClusterError(
+            f"a cluster {paths.name} whose state is kept elsewhere runs on this machine: "
+            "take it down from there, or choose another name"
+        )
     try:
         bring_up(paths)
     # Also for an interrupt: what is half up is of no use to anybody.

@@ -56,6 +56,11 @@ def _weigh(group: Path) -> None:
             (group / setting).write_text(weight)
 
 
+def has_processes(name: str) -> bool:
+    """Whether anything runs in the group."""
+    return bool(_members(name))
+
+
 def kill_all(name: str, *, wait_seconds: float) -> None:
     """End every process of the group at once; raise ClusterError if one is left after the wait."""
     deadline = time.monotonic() + wait_seconds
