@@ -69,7 +69,7 @@ def test_report_on_a_package_that_nothing_has_happened_to_has_all_its_parts():
     assert "- Phase: Pending" in text
     assert "| `[ ]` | T001" in text
     assert "## Waiting for a person\n\nNothing." in text
-    assert text.count("git says: fatal: no branch") == 2
+    assert text.count("git says: fatal: no branch") == 1
 
 
 def test_stalled_package_says_first_what_is_wrong_and_how_to_go_on():

@@ -26,8 +26,13 @@ GROUPS = {
     "workpackages": "apis/afresh.dev/v1alpha1",
     "subtasks": "apis/afresh.dev/v1alpha1",
     "agentclasses": "apis/afresh.dev/v1alpha1",
+    "priorityclasses": "apis/scheduling.k8s.io/v1",
+    **dict.fromkeys(
+        ("resourceflavors", "clusterqueues", "localqueues", "workloads"),
+        "apis/kueue.x-k8s.io/v1beta2",
+    ),
 }
-PLURALS = {"AgentClass": "agentclasses"}
+PLURALS = {"AgentClass": "agentclasses", "PriorityClass": "priorityclasses"}
 
 
 class ApiError(AssertionError):

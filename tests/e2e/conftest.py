@@ -3,7 +3,7 @@
 import os
 import subprocess
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "story(long): told at once with the others, the long ones first"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell last what leaves nothing behind for the others."""
+    items.sort(key=lambda item: item.path.name == "test_removal.py")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,8 +93,8 @@ def demo(cluster: Cluster) -> Told:
 
 
 @pytest.fixture(scope="session")
-def stage(request: pytest.FixtureRequest, cluster: Cluster, demo: Told) -> Iterator[Stage]:
-    """Begin all stories."""
+def make_team(cluster: Cluster, demo: Told) -> Callable[[str], Team]:
+    """Return what makes a namespace that knows the demo's servers."""
     made = {
         "git": service_url(cluster, DEMO, "git"),
         "git_password": secret_value(cluster, DEMO, "git-credentials", "password"),
@@ -97,11 +102,17 @@ def stage(request: pytest.FixtureRequest, cluster: Cluster, demo: Told) -> Itera
         "model_key": secret_value(cluster, DEMO, "model-key", "api-key"),
     }
 
-    def make_team(name: str) -> Team:
+    def make(name: str) -> Team:
         return Team(
             cluster=cluster, namespace=f"team-{zlib.crc32(name.encode()):08x}-{os.getpid()}", **made
         )
 
+    return make
+
+
+@pytest.fixture(scope="session")
+def stage(request: pytest.FixtureRequest, make_team: Callable[[str], Team]) -> Iterator[Stage]:
+    """Begin all stories."""
     with begin(request.session.items, make_team) as begun:
         yield begun
 

@@ -3,7 +3,8 @@
 import sys
 from typing import Any
 
-from tests.e2e.cluster import ROOT, Cluster, Manifest
+from tests.e2e.api import Manifest
+from tests.e2e.cluster import ROOT
 from tests.e2e.team import Team
 
 sys.path.insert(0, str(ROOT / "deploy" / "cluster"))
@@ -62,9 +63,9 @@ def priority_class(name: str, value: int) -> Manifest:
     }
 
 
-def workload_of(cluster: Cluster, job: str, namespace: str) -> dict[str, Any] | None:
+def workload_of(team: Team, job: str) -> dict[str, Any] | None:
     """Return Kueue's Workload of a Job."""
-    for workload in cluster.items("workloads.kueue.x-k8s.io", namespace):
+    for workload in team.cluster.api.items("workloads", team.namespace):
         if any(owner["name"] == job for owner in workload["metadata"]["ownerReferences"]):
             return workload
     return None

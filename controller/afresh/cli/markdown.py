@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from afresh.cli.branch_files import Notes
 from afresh.cli.printable import markdown_line, quoted
 from afresh.cli.report import Report, Row, Waiting
 
@@ -15,8 +16,7 @@ def write_markdown(report: Report) -> str:
         _head(report),
         f"## Subtasks\n\n{_table([_COLUMNS, *(_cells(row) for row in report.subtasks)])}",
         f"## Waiting for a person\n\n{_waiting(report)}",
-        f"## Discoveries\n\n{_notes(report, report.notes.discovery)}",
-        f"## Ideas\n\n{_notes(report, report.notes.ideas)}",
+        *_notes(report.notes),
     )
     return "\n\n".join(sections)
 
@@ -68,7 +68,8 @@ def _item(report: Report, item: Waiting) -> str:
     return f"### {item.id or report.name}: {item.reason}{message}\n\n{ways}"
 
 
-def _notes(report: Report, text: str) -> str:
-    if report.notes.problem:
-        return markdown_line(report.notes.problem)
-    return quoted(text) if text else "None."
+def _notes(notes: Notes) -> Sequence[str]:
+    if notes.problem:
+        return (f"## Discoveries and ideas\n\n{markdown_line(notes.problem)}",)
+    found = (("Discoveries", notes.discovery), ("Ideas", notes.ideas))
+    return tuple(f"## {name}\n\n{quoted(text) if text else 'None.'}" for name, text in found)

@@ -129,6 +129,8 @@ def after(
         commit = (ended.result.commit if ended.result else None) or ""
         reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
         update |= {"consecutive_failures": 0, "reason": reason, "commit": commit}
+    elif not ended.begun:
+        update |= {"reason": Reason.WAITING, "message": ""}
     elif row.next is Next.REVIEW:
         phase = SubtaskPhase.NEEDS_REVIEW
     elif row.counts and failures >= limit:

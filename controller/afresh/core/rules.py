@@ -186,11 +186,12 @@ def needs_review(seen: Observed, standing: Standing) -> Answer | None:
         for record in standing.records
         if record.phase in settled and not graph.satisfied(record)
     ]
+    need = "needs" if len(ids) == 1 else "need"
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
         reason=Reason.NEEDS_REVIEW,
-        message=f"{', '.join(ids)} needs a person: add guidance, change it, or skip it, and raise "
-        "its revision.",
+        message=f"{', '.join(ids)} {need} a person; .status.reviews says why. Add guidance or "
+        "change what is asked, and raise the revision; or skip it.",
     )
 
 
