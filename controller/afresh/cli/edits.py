@@ -141,7 +141,8 @@ def _suspend(request: Suspend, package: WorkPackage) -> Edit:
 def _cancel(package: WorkPackage, now: datetime) -> Edit:
     name, running = package.metadata.name, package.status.current.split(",")
     verb = "is" if len(running) == 1 else "are"
-    what = f"{', '.join(running)} {verb} asked to stop" if any(running) else "nothing was running just now"
+    stopped = f"{', '.join(running)} {verb} asked to stop"
+    what = stopped if any(running) else "nothing was running just now"
     goes_on = "" if package.spec.suspend else f" afresh suspend {name} keeps it from going on."
     return Edit(
         operations=_annotate(package, CANCEL_ANNOTATION, now),
