@@ -70,5 +70,21 @@ def test_the_words_for_no_more_processes_are_known(line: str) -> None:
     assert signs.no_process
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("x.clone(); // an ordinary line " * 30_000, id="a megabyte of code"),
+        pytest.param("the fork is on the table", id="a fork"),
+        pytest.param("EAGAIN is handled in read()", id="EAGAIN of something else"),
+    ],
+)
+def test_what_an_agent_reads_aloud_is_no_complaint(line: str) -> None:
+    signs = Signs()
+
+    signs.look_at(line)
+
+    assert not signs.no_process
+
+
 def test_a_folder_that_is_gone_takes_no_space(tmp_path: Path) -> None:
     assert used_bytes(tmp_path / "gone") == 0

@@ -12,6 +12,8 @@ from afresh.contract.words import Outcome
 
 REPORT_VERSION = 1
 REPORT_MAX_BYTES = 3072
+# In place of a subtask in the result of a sync, which has one only if it failed.
+SYNC_ID = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,19 +114,24 @@ def parse(text: str) -> Report:
 def _cuts(report: Report) -> Iterator[Report]:
     yield report
     for size in (1024, 512, 256, 0):
-        yield _shorten(report, log=size, tail=max(size, 256), message=400)
+        yield _shorten(report, _Sizes(log=size, tail=max(size, 256), summary=min(size, 100)))
     for size in (128, 64, 0):
-        yield _shorten(report, log=0, tail=size, message=max(size, 100))
-    bare = _shorten(report, log=0, tail=0, message=40)
+        yield _shorten(report, _Sizes(tail=size, message=max(size, 100)))
+    bare = _shorten(report, _Sizes(message=40))
     yield replace(bare, results=tuple(replace(item, warnings=()) for item in bare.results))
     yield _decided(bare, with_usage=True)
     least = replace(_decided(bare), phases={})
     yield least
-    yield replace(least, results=tuple(replace(item, revision=0) for item in least.results))
+    yield replace(
+        least, results=tuple(replace(item, revision=0, message="") for item in least.results)
+    )
 
 
 def _decided(report: Report, *, with_usage: bool = False) -> Report:
-    """Return the report with nothing in its results but what decides, and their usage if wanted."""
+    """Return the report with little more in its results than what decides.
+
+    That is their usage, if wanted, and what the one that failed says.
+    """
     return replace(
         report,
         results=tuple(
@@ -133,6 +140,7 @@ def _decided(report: Report, *, with_usage: bool = False) -> Report:
                 outcome=item.outcome,
                 revision=item.revision,
                 commit=item.commit,
+                message="" if item.commit else item.message,
                 usage=item.usage if with_usage else None,
             )
             for item in report.results
@@ -140,16 +148,27 @@ def _decided(report: Report, *, with_usage: bool = False) -> Report:
     )
 
 
-def _shorten(report: Report, *, log: int, tail: int, message: int) -> Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sizes:
+    """How many characters are left of each kind of text; a failure's message is kept longest."""
+
+    log: int = 0
+    tail: int = 0
+    message: int = 400
+    summary: int = 0
+
+
+def _shorten(report: Report, sizes: _Sizes) -> Report:
     return replace(
         report,
-        log_tail=_end(report.log_tail, log),
+        log_tail=_end(report.log_tail, sizes.log),
         results=tuple(
             replace(
                 item,
-                message=item.message[:message],
-                summary=item.summary[:message],
-                verify=item.verify and replace(item.verify, tail=_end(item.verify.tail, tail)),
+                message=item.message[: sizes.message if item.commit else max(sizes.message, 200)],
+                summary=item.summary[: sizes.summary],
+                verify=item.verify
+                and replace(item.verify, tail=_end(item.verify.tail, sizes.tail)),
             )
             for item in report.results
         ),

@@ -174,7 +174,9 @@ def all_done(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.SUCCEEDED,
         reason=Reason.SUCCEEDED,
-        message="Every subtask is done.",
+        message="Every subtask is done, or its user skipped it."
+        if any(record.reason == Reason.SKIPPED_BY_USER for record in standing.records)
+        else "Every subtask is done.",
     )
 
 

@@ -5,6 +5,7 @@ Owns what many packages share (a credential's gate, a class's episodes) as one p
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import takewhile
 
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
@@ -128,6 +129,12 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
     )
 
 
+def _alike(batch: Batch, seen: Observed) -> Batch:
+    """Return the beginning of the batch that one pod can verify: it mounts one kind of tree."""
+    kind = seen.package.verify_of(batch[0]).checkout
+    return tuple(takewhile(lambda entry: seen.package.verify_of(entry).checkout is kind, batch))
+
+
 def _due(seen: Observed, standing: Standing) -> list[SubtaskEntry]:
     """The subtasks that are ready and need not wait, in list order."""
     return [
@@ -144,6 +151,7 @@ def _next_batches(seen: Observed, standing: Standing) -> list[Batch]:
     if free_of_class is not None:
         free = min(free, free_of_class)
     found = batches(spec.subtasks, standing.by_id(), _due(seen, standing), spec.context)
+    found = [_alike(batch, seen) for batch in found]
     stalls = [b for b in found if standing.record(b[0].id).reason in STALLING]
     if stalls or gate_after(seen, standing):
         return [(stalls or found)[0][:1]] if found else []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from afresh.adapters.adapter import Launch, Reader, Verdict
 from afresh.contract.words import Outcome
+from afresh.core.text import one_line
 from afresh.episode.control import Command, ContainerGone, Ending
 from afresh.episode.disk_watch import watching_disk
 from afresh.episode.ending import Ended
@@ -18,11 +19,12 @@ from afresh.episode.step import GONE, meet, run_step
 from afresh.episode.workplace import AGENT, SETUP, Workplace
 
 # How shells, Python, Node and C programs say that the limit of processes is reached.
-NO_PROCESS = re.compile(
-    r"cannot fork|can't start new thread|(fork|clone|spawn|pthread_create|uv_thread_create)\b.*"
-    r"(resource temporarily unavailable|EAGAIN)|retry: resource temporarily unavailable",
-    re.IGNORECASE,
-)
+NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
+STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
+TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
+# A complaint is short; what is longer is code, or a file that the agent has read.
+COMPLAINT_LENGTH = 500
+LAST_LINE_LENGTH = 200
 FULL = Verdict(
     outcome=Outcome.DISK_FULL,
     message="The agent wrote more than its limit; raise spec.resources.limits.ephemeral-storage or "
@@ -38,7 +40,10 @@ class Signs:
 
     def look_at(self, line: str) -> None:
         """Take in a line."""
-        self.no_process = self.no_process or NO_PROCESS.search(line) is not None
+        if self.no_process or len(line) > COMPLAINT_LENGTH:
+            return
+        no_start = STARTS.search(line) and TRY_AGAIN.search(line)
+        self.no_process = bool(NO_PROCESS.search(line) or no_start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +70,15 @@ def get_ready(work: Workplace) -> None:
     if end.exit_code:
         raise Ended(
             Outcome.CONFIG,
-            f"The setup command failed with exit code {end.exit_code}; "
-            "correct spec.setup of the WorkPackage or its image.",
+            f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
+            f"WorkPackage or its image.{_last_line(end.tail)}",
             exit_code=end.exit_code,
         )
+
+
+def _last_line(tail: str) -> str:
+    lines = [line for line in map(one_line, tail.splitlines()) if line]
+    return f" It said last: {lines[-1][:LAST_LINE_LENGTH]}" if lines else ""
 
 
 def run_agent(

@@ -53,13 +53,14 @@ def brief_for(
             task=task,
             guidance=order.guidance,
             plan=plan,
-            facts=_facts(order, start.commits),
+            facts=_facts(order, task, start.commits),
             pointers=tuple(name for name in POINTERS if _is_there(worktree, name)),
         )
     )
 
 
-def _facts(order: Order, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
+def _facts(order: Order, task: Task, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
+    """What others have done; that this one was done before would be history."""
     newest: dict[str, Commit] = {}
     for commit in _own(order, commits):
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)
@@ -67,7 +68,7 @@ def _facts(order: Order, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
     return tuple(
         Fact(id=name, title=titles[name], summary=commit.body, files=commit.files)
         for name, commit in newest.items()
-        if name in titles
+        if name in titles and name != task.id
     )
 
 

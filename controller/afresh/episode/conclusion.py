@@ -60,6 +60,7 @@ def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEn
                 raise
         work.log.say("the branch has moved; verifying the changes on top of it")
         start = desk.start = prepare.fetch_moved(work.git, work.order)
+        desk.pushed = None
         done = find_done(start.commits, work.order, task)
         if done:
             return found_done(work, desk, start, task, done)

@@ -36,15 +36,15 @@ class DiskWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Look no more. What is being looked at is not waited for."""
         self._over.set()
-        self._thread.join()
 
     def _run(self) -> None:
         pause = LOOK_SECONDS
         while not self._over.wait(pause):
             began = time.monotonic()
-            if used_bytes(self._work.paths.worktree, self._work.paths.home) > self._limit:
+            used = used_bytes(self._work.paths.worktree, self._work.paths.home)
+            if used > self._limit and not self._over.is_set():
                 self.is_full = True
                 self._work.agent_control.stop()
                 return

@@ -17,6 +17,7 @@ class Seen:
 
     tree: Path
     home: Path
+    tmp: Path = Path("/tmp")  # noqa: S108  # a volume of the container's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,8 @@ class Paths:
             verify_control=below(at.VERIFY_CONTROL),
             termination_log=below(TERMINATION_LOG),
             agent_sees=Seen(tree=below(at.WORKTREE), home=below(at.AGENT_HOME)),
-            verify_sees=Seen(tree=below(at.CHECKOUT), home=below("/home/verify")),
+            verify_sees=Seen(
+                tree=below(at.CHECKOUT), home=below("/home/verify"), tmp=below("/verify-tmp")
+            ),
             gateway_port=0,
         )

@@ -10,7 +10,7 @@ import threading
 import time
 
 from afresh.contract.order import Order
-from afresh.contract.report import Report, fit
+from afresh.contract.report import SYNC_ID, Report, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
 from afresh.episode.batch import do_all
@@ -35,6 +35,8 @@ def run_episode(order: Order, paths: Paths, opening: Opening) -> int:
     """Do what the Order says, and report. Returns 0 only if every subtask is done."""
     work = _workplace(order, paths)
     work.reporter.reached("runnerStarted", process_start())
+    if not order.tasks:
+        work.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
     on_terminate(lambda: _terminated(work))
     controls = _controls(work)
     for control in controls:
@@ -105,9 +107,8 @@ def _do(work: Workplace, opening: Opening) -> bool:
 
 
 def _sync(work: Workplace, opening: Opening) -> bool:
-    from afresh.episode.sync import SYNC_ID, run_sync  # noqa: PLC0415  # seldom needed
+    from afresh.episode.sync import run_sync  # noqa: PLC0415  # seldom needed
 
-    work.reporter.begin(SYNC_ID)
     problem = run_sync(work, opening)
     if problem is None:
         work.reporter.ended_well()

@@ -5,7 +5,7 @@ there, is decided here and nowhere else. Pure.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from afresh.episode.paths import Seen
@@ -29,11 +29,15 @@ HIDDEN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A program with its arguments and environment, to run in a container's own tree."""
+    """A program with its arguments and environment, to run in a container's own tree.
+
+    `is_emptied`: nothing that ran there before leaves it anything in HOME and /tmp.
+    """
 
     argv: Sequence[str]
     seen: Seen
     environment: Mapping[str, str] = field(default_factory=dict)
+    is_emptied: bool = False
 
     def text(self) -> str:
         """Return it for a POSIX shell, which becomes the program."""
@@ -48,7 +52,16 @@ class Script:
         lines = [
             f"cd {shlex.quote(str(self.seen.tree))} || exit 126",
             f"unset {' '.join(HIDDEN)}",
+            *(self._emptying() if self.is_emptied else ()),
             *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
             f"exec {shlex.join(self.argv)}",
         ]
         return "\n".join(lines) + "\n"
+
+    def _emptying(self) -> Iterator[str]:
+        """Lines that remove everything, and end the script where that cannot be done."""
+        for folder in map(shlex.quote, map(str, (self.seen.home, self.seen.tmp))):
+            everything = f"{folder}/* {folder}/.[!.]* {folder}/..?*"
+            yield f"chmod -R u+rwX {everything} 2>/dev/null"
+            yield f"rm -rf -- {everything}"
+            yield f'[ ! -d {folder} ] || [ -z "$(ls -A {folder})" ] || exit 126'

@@ -43,8 +43,13 @@ def meet(control: Control) -> None:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
 
 
-def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> StepEnd:
-    """Run `step` as the script `name`; print its output as it comes. Raises Ended."""
+def run_step(
+    control: Control, name: str, step: Step, seen: Seen, log: Log, *, is_emptied: bool = False
+) -> StepEnd:
+    """Run `step` as the script `name`; print its output as it comes. Raises Ended.
+
+    `is_emptied`: HOME and /tmp are emptied first.
+    """
     tail = Tail()
 
     def take(line: Line) -> None:
@@ -52,7 +57,7 @@ def run_step(control: Control, name: str, step: Step, seen: Seen, log: Log) -> S
         log.step(name, line.text)
 
     out, err = LineSink(take), LineSink(take)
-    script = Script(argv=step.command, seen=seen).text()
+    script = Script(argv=step.command, seen=seen, is_emptied=is_emptied).text()
     command = Command(name=name, script=script, limit=step.timeout_seconds)
     try:
         ending = control.run(command, out, err, lambda: None)

@@ -3,7 +3,7 @@
 Owns the course of a sync. There is no agent and no verify container in its pod.
 """
 
-from afresh.contract.report import Result
+from afresh.contract.report import SYNC_ID, Result
 from afresh.core import plan_file
 from afresh.episode import plan_commit
 from afresh.episode.ending import Ended
@@ -12,7 +12,6 @@ from afresh.episode.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
 # Stands for the sync itself where a Result names its subtask.
-SYNC_ID = ""
 
 
 def run_sync(work: Workplace, opening: Opening) -> Result | None:

@@ -15,6 +15,8 @@ from afresh.episode.git_faults import GitError
 from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
 from afresh.episode.workplace import SETUP, VERIFY, Workplace
 
+NOT_FOUND_CODE = 127
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -52,12 +54,15 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
+    # What one subtask's tests have left in HOME and /tmp must not decide about the next one.
+    is_emptied = len(work.order.tasks) > 1
     if setup:
-        end = run_step(work.verify_control, SETUP, setup, seen, work.log)
+        end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
+        is_emptied = False
         if end.exit_code:
             return end, _sentence("setup command", end.exit_code)
     step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
-    end = run_step(work.verify_control, VERIFY, step, seen, work.log)
+    end = run_step(work.verify_control, VERIFY, step, seen, work.log, is_emptied=is_emptied)
     return end, _sentence("acceptance command", end.exit_code) if end.exit_code else None
 
 
@@ -66,6 +71,8 @@ def _sentence(what: str, code: int) -> str:
         return f"The {what} did not end within its time limit on the committed files."
     if code == KILLED_CODE:
         return f"The {what} was killed on the committed files; it may need more memory."
+    if code == NOT_FOUND_CODE:
+        return f"The {what} was not found; correct it, or use an image that has it."
     return f"The {what} ended with exit code {code} on the committed files."
 
 
