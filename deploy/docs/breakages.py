@@ -29,6 +29,14 @@ def crowding() -> Iterator[Event]:
     yield from _events(CROWDING)
 
 
+def created_in(world: World) -> Iterator[World]:
+    """A new package where one thing is wrong from the start."""
+    for item in (*BREAKAGES, *CROWDING):
+        broken = item.come(world)
+        if broken:
+            yield broken
+
+
 def _events(items: Sequence[Breakage]) -> Iterator[Event]:
     for item in items:
         yield Event(item.name, item.cause, _coming(item))

@@ -5,8 +5,8 @@ left out: each change is behind exactly one edge.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
@@ -19,7 +19,6 @@ START, END, ANY = "start", "end", "any phase"
 COUNTED = "a failure that counts"
 BAD_SPEC = "a wrong spec or class"
 FRESH_AGENT = "a fresh agent starts"
-MENDED = "mended"
 STOPPED = "asked for again"
 LATER = "after others of its batch, or in a queue"
 _SPEC_REASONS = frozenset(
@@ -48,13 +47,15 @@ class Edge:
 class Diagram:
     """What is drawn: the phases, and which of them are one when they change alike.
 
-    `interruptions` come from anywhere, and what follows them is whatever is due.
+    `interruptions` come from anywhere. What follows the keys of `due_after` is whatever is due;
+    the values are words for it.
     """
 
     title: str
     phases: tuple[str, ...]
     groups: dict[str, tuple[str, ...]]
     interruptions: tuple[str, ...] = ()
+    due_after: Mapping[str, str] = field(default_factory=dict)
 
 
 SUBTASK = Diagram(
@@ -70,6 +71,11 @@ PACKAGE = Diagram(
         "at its end": (PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED),
     },
     interruptions=(PackagePhase.STALLED, PackagePhase.SUSPENDED),
+    due_after={
+        START: "created",
+        PackagePhase.STALLED: "mended",
+        PackagePhase.SUSPENDED: "resumed, edited",
+    },
 )
 
 
@@ -89,7 +95,7 @@ def edges_of(diagram: Diagram, changes: Iterable[Change]) -> list[Edge]:
         Edge(
             source,
             target,
-            _words(source, target, folded),
+            _words(diagram, (source, target), folded),
             all(c.cause is Cause.PERSON for c in folded),
         )
         for (source, target), folded in sorted(behind.items())
@@ -117,9 +123,9 @@ def _from_anywhere(diagram: Diagram, changes: set[Change]) -> Folds:
 
 
 def _to_what_is_due(diagram: Diagram, changes: set[Change]) -> Folds:
-    """What follows an interruption is whatever is due, which may be any phase."""
+    """From where the loop goes on with whatever is due, which may be any phase."""
     folds: Folds = []
-    for source in diagram.interruptions:
+    for source in diagram.due_after:
         alike = {c for c in changes if c.source == source}
         if len({c.target for c in alike}) > 1:
             folds.append(((source, ANY), alike))
@@ -138,12 +144,15 @@ def _from_groups(diagram: Diagram, changes: set[Change]) -> Folds:
     return folds
 
 
-def _words(source: str, target: str, changes: set[Change]) -> tuple[str, ...]:
+def _words(diagram: Diagram, ends: tuple[str, str], changes: set[Change]) -> tuple[str, ...]:
     """The reasons in few words: outcomes of one kind share a line."""
+    source, target = ends
+    if target == ANY:
+        return (diagram.due_after[source],)
     if (source, target) == (SubtaskPhase.PENDING, SubtaskPhase.QUEUED):
         return (LATER,)
-    if target in (ANY, *_WORKING):
-        return _events(changes, MENDED if target == ANY else FRESH_AGENT)
+    if target in _WORKING:
+        return _events(changes)
     lines: dict[str, set[str]] = defaultdict(set)
     for change in changes:
         asked = change.reason == Reason.WAITING
@@ -158,11 +167,11 @@ def _words(source: str, target: str, changes: set[Change]) -> tuple[str, ...]:
 _WORKING = (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED)
 
 
-def _events(changes: set[Change], otherwise: str) -> tuple[str, ...]:
+def _events(changes: set[Change]) -> tuple[str, ...]:
     """What happened, where that is one thing or two."""
     by_loop = {change.event for change in changes if change.cause is Cause.LOOP}
     events = by_loop or {change.event for change in changes}
-    return tuple(sorted(events)) if len(events) < 3 else (otherwise,)
+    return tuple(sorted(events)) if len(events) < 3 else (FRESH_AGENT,)
 
 
 def _line(reason: str) -> str:

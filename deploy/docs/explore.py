@@ -19,7 +19,7 @@ from afresh.core.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from afresh.core.settle import stand
-from deploy.docs.breakages import breakages, crowding
+from deploy.docs.breakages import breakages, created_in, crowding
 from deploy.docs.edits import answers, edits, raised_limits, requests
 from deploy.docs.events import (
     BUDGET_TOKENS,
@@ -71,6 +71,8 @@ def explored() -> Explored:
         _explore(new_world(**one, **limits), whole),
         _explore(new_world(**one), crowded),
         _explore(new_world(**two, maxConsecutiveFailures=1), batch),
+        _created(created_in(new_world(second={}))),
+        _created([new_world(second={}, suspend=True)]),
     ]
     return Explored(
         subtasks=frozenset().union(*(part.subtasks for part in parts)),
@@ -79,9 +81,20 @@ def explored() -> Explored:
     )
 
 
+CREATED = Event("created", Cause.PERSON, lambda world: world)
+
+
+def _created(worlds: Iterable[World]) -> Explored:
+    """Only the first look at each world."""
+    diary = _Diary()
+    for world in worlds:
+        diary.look(world, CREATED)
+    return diary.explored()
+
+
 def _explore(start: World, events: Sequence[Event]) -> Explored:
     diary = _Diary()
-    first = diary.look(start, Event("created", Cause.PERSON, lambda world: world))
+    first = diary.look(start, CREATED)
     known, waiting = {_key(first)}, deque([first])
     while waiting:
         world = waiting.popleft()
@@ -94,11 +107,7 @@ def _explore(start: World, events: Sequence[Event]) -> Explored:
             if key not in known:
                 known.add(key)
                 waiting.append(after)
-    return Explored(
-        subtasks=frozenset(diary.subtasks),
-        packages=frozenset(diary.packages),
-        facts=frozenset(diary.facts),
-    )
+    return diary.explored()
 
 
 def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
@@ -138,6 +147,14 @@ class _Diary:
                 Change(source, decision.phase, str(decision.reason), event.name, event.cause)
             )
         return after_decision(world, decision)
+
+    def explored(self) -> Explored:
+        """Return what was noted."""
+        return Explored(
+            subtasks=frozenset(self.subtasks),
+            packages=frozenset(self.packages),
+            facts=frozenset(self.facts),
+        )
 
     def _note_subtasks(
         self, old: Iterable[SubtaskRecord], new: Iterable[SubtaskRecord], event: Event

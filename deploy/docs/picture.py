@@ -51,7 +51,7 @@ def render(diagram: Diagram, edges: Sequence[Edge], layout: Layout) -> str:
         *(line for edge in edges for line in _edge(edge, layout)),
         *(line for name, box in layout.phases.items() for line in _phase(diagram, name, box)),
         f'  <text class="g" x="{width - 20}" y="{height - 12}" text-anchor="end">'
-        "dashed: a person's edit</text>",
+        "dashed: done by a person</text>",
     ]
     return "\n".join(
         [

@@ -79,3 +79,18 @@ def test_a_diagram_in_mermaid_names_phases_without_blanks() -> None:
 
     text = mermaid.render(edges.SUBTASK, [edge])
     assert text.splitlines()[-1].strip() == "any_phase --> [*]: Removed"
+
+
+@pytest.mark.parametrize(
+    "phase", ["Running", "Pending", "Stalled", "Suspended"], ids=lambda phase: f"in {phase}"
+)
+def test_a_package_that_is_created_may_begin(phase) -> None:
+    assert phase in {change.target for change in explored().packages if not change.source}
+
+
+def test_what_follows_a_pause_is_one_edge_to_any_phase_in_words_of_its_own() -> None:
+    found = edges_of(edges.PACKAGE, changes("Suspended>Running", "Suspended>Failed"))
+
+    assert [(e.source, e.target, e.words) for e in found] == [
+        ("Suspended", ANY, ("resumed, edited",))
+    ]
