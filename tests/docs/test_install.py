@@ -1,0 +1,59 @@
+"""The page on installing promises what the chart, the images and the commands have."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "install.md").read_text()
+VALUES = yaml.safe_load((ROOT / "charts" / "afresh" / "values.yaml").read_text())
+SETTING = re.compile(r'--set(?:-string)? "?([A-Za-z.]+)=')
+
+
+def leaves(node: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Each value of the chart with its default, as the page writes them."""
+    if isinstance(node, dict) and node:
+        for key, value in node.items():
+            yield from leaves(value, f"{where}.{key}".lstrip("."))
+        return
+    yield where, str(node)
+
+
+def rows(section: str) -> list[list[str]]:
+    """The rows of the first table of a section; each cell without its back-quotes."""
+    text = PAGE.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_of_values_is_what_the_chart_has() -> None:
+    assert [tuple(row[:2]) for row in rows("Operator")] == list(leaves(VALUES))
+
+
+def test_every_value_that_a_command_sets_is_one_of_the_chart() -> None:
+    known = dict(leaves(VALUES))
+
+    named = set(SETTING.findall(PAGE + (ROOT / "README.md").read_text()))
+    assert "runner.image" in named
+    assert named <= known.keys()
+
+
+def test_every_image_of_the_table_has_a_dockerfile() -> None:
+    images = [row[0] for row in rows("Images")]
+
+    assert images
+    for image in images:
+        assert (ROOT / "deploy" / "images" / image / "Dockerfile").is_file(), image
+
+
+def test_the_commands_that_are_linked_are_what_the_distribution_installs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert set(re.findall(r"bin/(\S*afresh)\b(?=[^\n]*~/\.local/bin/\n)", PAGE)) == set(
+        project["scripts"]
+    )
+    assert "cli" in project["optional-dependencies"]
