@@ -84,7 +84,7 @@ PACKAGE = Layout(
         ("Running", "Pending"): Place("M380 268 H194", 286, 286),
         ("Pending", "Queued"): Place("M90 230 C 90 150 120 96 196 96", 60, 110, "start"),
         ("Queued", "Pending"): Place("M222 132 C 200 180 180 190 150 226", 170, 164, "end"),
-        ("Queued", "Running"): Place("M340 96 C 420 96 440 170 440 226", 372, 92, "start"),
+        ("Queued", "Running"): Place("M340 96 C 420 96 440 170 440 226", 360, 76, "start"),
         ("Running", "Queued"): Place("M400 230 C 390 190 330 170 300 136", 352, 206, "end"),
         ("progressing", "Succeeded"): Place("M540 106 H766", 645, 98),
         ("progressing", "NeedsReview"): Place("M540 201 H766", 645, 193),
