@@ -30,14 +30,20 @@ from tests.make import (
 CLAUDE = {"adapter": "Claude", "command": None, "credentials": {"secretName": "anthropic"}}
 
 
-def gate(step: int, until: datetime) -> Gate:
+def gate(step: int, until: datetime, since: datetime = NOW - seconds(60)) -> Gate:
     return Gate(
-        namespace="team-a", secret_name="anthropic", until=until, step=step, reason="RateLimited"
+        namespace="team-a",
+        secret_name="anthropic",
+        since=since,
+        until=until,
+        step=step,
+        reason="RateLimited",
     )
 
 
 PAST = gate(3, NOW - seconds(1))
 AHEAD = gate(3, NOW + seconds(5))
+FORMER = gate(3, NOW - seconds(60), since=NOW - seconds(600))
 SILENT = Usage()
 
 
@@ -47,7 +53,7 @@ def ended(outcome: Outcome, probes: Gate | None = None, **report: Any) -> Episod
 
 
 def mark(probes: Gate | None) -> dict[str, Any]:
-    return {"probe": probe_of("anthropic", probes.until)} if probes else {}
+    return {"probe": probe_of("anthropic", probes.since, probes.step)} if probes else {}
 
 
 def at_work(probes: Gate, turns: int) -> Episode:
@@ -87,6 +93,8 @@ CHANGES = [
                  id="until the provider's reset time"),
     pytest.param(ended(Outcome.TRANSIENT, PAST), PAST, (4, 16),
                  id="a refused probe makes it wait twice as long"),
+    pytest.param(ended(Outcome.TRANSIENT, PAST), AHEAD, (4, 16),
+                 id="a refused probe, although the gate was kept closed for longer meanwhile"),
     pytest.param(ended(Outcome.TRANSIENT), PAST, None,
                  id="an episode that started before it closed says nothing new"),
     pytest.param(ended(Outcome.TRANSIENT, not_before=RESET), AHEAD, (3, 90),
@@ -102,11 +110,11 @@ CHANGES = [
                  id="a probe that is lost says nothing"),
     pytest.param(ended(Outcome.SUCCESS), PAST, None,
                  id="an episode that started before it closed does not open it"),
-    pytest.param(ended(Outcome.SUCCESS, gate(3, NOW - seconds(60))), AHEAD, None,
+    pytest.param(ended(Outcome.SUCCESS, FORMER), AHEAD, None,
                  id="the probe of a former gate does not open it"),
     pytest.param(at_work(PAST, turns=1), PAST, "opens", id="a probe at work has an answer"),
     pytest.param(at_work(PAST, turns=0), PAST, None, id="a probe at work has none yet"),
-    pytest.param(at_work(gate(3, NOW - seconds(60)), turns=1), AHEAD, None,
+    pytest.param(at_work(FORMER, turns=1), AHEAD, None,
                  id="the probe of a former gate is at work for long"),
 ]  # fmt: skip
 
@@ -153,7 +161,7 @@ def test_one_episode_tries_a_closed_gate_when_it_is_time(
     known = fields.get("known")
     for item in decision.actions:
         if isinstance(item, StartEpisode):
-            assert item.probe == (probe_of("anthropic", known.until) if known else "")
+            assert item.probe == (probe_of("anthropic", known.since, known.step) if known else "")
     if not want:
         assert (decision.phase, decision.reason) == ("Pending", Reason.GATE_CLOSED)
         assert decision.recheck_after is not None

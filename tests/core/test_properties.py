@@ -59,7 +59,7 @@ def budgets(draw: st.DrawFn) -> dict[str, Any]:
 def shared(draw: st.DrawFn) -> Others:
     """What the other packages leave to this one."""
     until = NOW + seconds(draw(st.integers(-9, 9)))
-    closed = Gate(namespace="team-a", secret_name="anthropic", until=until, step=1)
+    closed = Gate(namespace="team-a", secret_name="anthropic", since=NOW, until=until, step=1)
     return Others(
         gate=draw(st.none() | st.just(closed)),
         gate_class="command",

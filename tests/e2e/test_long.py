@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.story(long=True)]
 
 MOST_SUBTASKS = 200
 OBJECT_BYTES = 256 * 1024
-PATIENCE = 600
+PATIENCE = 1800
 
 
 def test_two_hundred_subtasks_are_done_one_after_another_and_no_object_grows_large(

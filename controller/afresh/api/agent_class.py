@@ -225,6 +225,8 @@ class Gate(ApiModel):
     """The namespace of the Secret."""
     secret_name: DnsName
     """The Secret."""
+    since: AwareDatetime
+    """When it closed."""
     until: AwareDatetime
     """When the next episode may try."""
     step: Count = 0

@@ -54,6 +54,7 @@ def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, s
     return Gate(
         namespace=seen.package.metadata.namespace,
         secret_name=secret,
+        since=gate.since if gate else _whole(now),
         until=_whole(max(now + backoff_after(step), resets or now)),
         step=step,
         reason=RATE_LIMITED,
@@ -61,7 +62,7 @@ def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, s
 
 
 def _probes(episode: Episode, gate: Gate) -> bool:
-    return episode.probe == probe_of(gate.secret_name, gate.until)
+    return episode.probe == probe_of(gate.secret_name, gate.since, gate.step)
 
 
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:

@@ -42,12 +42,12 @@ def user_id(uid: str, subtask_id: str) -> int:
     return FIRST_UID + int(hashlib.sha256(f"{uid}/{subtask_id}".encode()).hexdigest(), 16) % span
 
 
-def probe_of(secret: str, until: datetime) -> str:
-    """Return what an episode is marked with that probes a gate which was closed until then.
+def probe_of(secret: str, since: datetime, step: int) -> str:
+    """Return what an episode is marked with that probes a gate at this step.
 
-    No two gates of one credential have the same: a later one closes until a later time.
+    How long the gate is to stay closed may change while it is probed; when it closed does not.
     """
-    return f"{secret}/{until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{secret}/{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}/{step}"
 
 
 def slug_of(text: str) -> str:
