@@ -30,7 +30,10 @@ from tests.make import (
 CLAUDE = {"adapter": "Claude", "command": None, "credentials": {"secretName": "anthropic"}}
 
 
-def gate(step: int, until: datetime, since: datetime = NOW - seconds(60)) -> Gate:
+CLOSED = NOW - seconds(60)
+
+
+def gate(step: int, until: datetime, since: datetime = CLOSED) -> Gate:
     return Gate(
         namespace="team-a",
         secret_name="anthropic",

@@ -72,6 +72,7 @@ def _push_plan(
         why = f" {error.message}" if isinstance(error, Ended) else ""
         yield f"The plan on the branch does not show {marker} for {task.id}.{why}"
         return
+    work.reporter.reached("pushed")
     work.reporter.update(head=standing.head, plan_digest=standing.plan_digest)
 
 

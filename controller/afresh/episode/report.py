@@ -25,6 +25,7 @@ class Reporter:
         self._begun: Result | None = None
         self._written = 0
         self._closed = False
+        self._is_stopped = False
         self._lock = threading.Lock()
 
     def begin(self, subtask: str, revision: int = 0) -> None:
@@ -36,6 +37,10 @@ class Reporter:
         """Say that what was begun has ended and needs no result."""
         with self._lock:
             self._begun = None
+
+    def stopped(self) -> None:
+        """Say that the runner was told to stop: what fails from now on fails because of that."""
+        self._is_stopped = True
 
     def stage(self, name: str) -> None:
         """Say what the episode does now."""
@@ -51,7 +56,12 @@ class Reporter:
         self._change(**fields)
 
     def add(self, result: Result) -> None:
-        """Add how the episode ended for one subtask; a second one of the same id replaces it."""
+        """Add how the episode ended for one subtask; a second one of the same id replaces it.
+
+        Once the runner was told to stop, only what is on the branch counts.
+        """
+        if self._is_stopped and result.commit is None:
+            return
         others = (item for item in self._report.results if item.id != result.id)
         self._change(results=(*others, result))
 

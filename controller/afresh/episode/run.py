@@ -89,6 +89,7 @@ def refuse_order(paths: Paths, problem: str) -> int:
 def _terminated(work: Workplace) -> None:
     """Report, then stay: the kubelet loses the message of a container that ends at once."""
     told = time.monotonic()
+    work.reporter.stopped()  # before anything ends because of it
     work.log.say("told to stop")
     for control in _controls(work):
         control.stop()

@@ -67,6 +67,8 @@ def clear(git: Git, worktree: Path) -> frozenset[str]:
     folders = [""]
     while folders:
         prefix = folders.pop()
+        with contextlib.suppress(PermissionError):  # the volume's root belongs to the node
+            (worktree / prefix).chmod(stat.S_IRWXU)
         with os.scandir(worktree / prefix) as entries:
             found = [entry for entry in entries if f"{prefix}{entry.name}" not in kept]
         for entry in found:
