@@ -110,7 +110,7 @@ def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
         removed = any(record is None for _, record in known)
         # Whoever is stopped along with others has it written down as well.
         unwanted = (removed or stopped) and len(stopped) == len(waiting)
-        hangs = _hangs(episode) or _left_behind(episode, now=seen.now)
+        hangs = _hangs(episode, now=seen.now) or _left_behind(episode, now=seen.now)
         over = not waiting if episode.members else _sync_recorded(episode, seen)
         if (unwanted and not episode.finished) or (over and hangs):
             yield DeleteJob(name=episode.name, uid=episode.uid)
@@ -129,8 +129,9 @@ def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
     return any(old.id == record.id and is_cancelled(old) for old in seen.package.status.subtasks)
 
 
-def _hangs(episode: Episode) -> bool:
-    if episode.finished:
+def _hangs(episode: Episode, *, now: datetime) -> bool:
+    # The kubelet tells late that containers have started; a short episode is over before.
+    if episode.finished or now - episode.created < LEFT_BEHIND_AFTER:
         return False
     pod = episode.pod
     if pod is None or pod.deleting_since:

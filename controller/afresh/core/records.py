@@ -1,6 +1,6 @@
-"""What becomes of one subtask's record: each function is one thing that can happen to it.
+"""What becomes of one record, a subtask's or the syncs': each function is one thing that happens.
 
-Knows nothing of Jobs and pods, and nothing of other subtasks.
+Knows nothing of other subtasks, and of an episode only how it ended.
 """
 
 from dataclasses import dataclass, replace

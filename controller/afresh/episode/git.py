@@ -21,7 +21,6 @@ from afresh.episode.git_faults import GitError, classify
 
 LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 CONFIG = """\
 [core]
