@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,11 +28,13 @@ def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
         )
     assert process.stdout
     try:
-        yield int(process.stdout.readline().rpartition(":")[2])
-        # The log of requests is not read: the pipe is closed and the server's writes fail.
+        port = int(process.stdout.readline().rpartition(":")[2])
+        # Nobody reads the log of requests, and a server whose pipe is full stands still.
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        yield port
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.wait(timeout=10)
 
 
 def git(
