@@ -27,14 +27,17 @@ def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
             text=True,
         )
     assert process.stdout
+    # Nobody reads the log of requests, and a server whose pipe is full stands still.
+    reader = threading.Thread(target=process.stdout.read, daemon=True)
     try:
         port = int(process.stdout.readline().rpartition(":")[2])
-        # Nobody reads the log of requests, and a server whose pipe is full stands still.
-        threading.Thread(target=process.stdout.read, daemon=True).start()
+        reader.start()
         yield port
     finally:
         process.terminate()
         process.wait(timeout=10)
+        reader.join(timeout=10)
+        process.stdout.close()
 
 
 def git(
