@@ -130,7 +130,7 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
             WORK,
             make_task(verify=Verify(command=("no-such-program",))),
             Outcome.VERIFY_FAILED,
-            "The acceptance command ended with exit code 127 on the committed files.",
+            "The acceptance command was not found; correct it, or use an image that has it.",
             id="the acceptance command is not in the image",
         ),
     ],
