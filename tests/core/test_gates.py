@@ -56,7 +56,7 @@ def ended(outcome: Outcome, probes: Gate | None = None, **report: Any) -> Episod
 
 
 def mark(probes: Gate | None) -> dict[str, Any]:
-    return {"probe": probe_of("anthropic", probes.since, probes.step)} if probes else {}
+    return {"probe": probe_of(probes)} if probes else {}
 
 
 def at_work(probes: Gate, turns: int) -> Episode:
@@ -164,7 +164,7 @@ def test_one_episode_tries_a_closed_gate_when_it_is_time(
     known = fields.get("known")
     for item in decision.actions:
         if isinstance(item, StartEpisode):
-            assert item.probe == (probe_of("anthropic", known.since, known.step) if known else "")
+            assert item.probe == (probe_of(known) if known else "")
     if not want:
         assert (decision.phase, decision.reason) == ("Pending", Reason.GATE_CLOSED)
         assert decision.recheck_after is not None

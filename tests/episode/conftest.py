@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.episode.lone_runner import LoneRunner, order_for
 from tests.episode.pod import Pod
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
 from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
@@ -53,3 +54,9 @@ def silent_port() -> Iterator[int]:
     """The port of a server that takes connections and says nothing."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         yield server.getsockname()[1]
+
+
+@pytest.fixture
+def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
+    """The runner's own half of an episode, on the remote."""
+    return LoneRunner.create(tmp_path / "runner", order_for(remote))

@@ -15,17 +15,19 @@ from afresh.episode.log import Log
 from afresh.episode.meter import Meter
 from afresh.episode.opening import Opening, open_repository
 from afresh.episode.paths import Paths
-from afresh.episode.plan_commit import PlanChange
+from afresh.episode.plan_commit import PlanChange, Standing, push_plan
 from afresh.episode.prepare import Start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
 from afresh.episode.state_files import Notes
 from afresh.episode.workplace import Workplace
 from tests.episode.pod import make_order, make_task
-from tests.episode.servers import PASSWORD, USERNAME, Remote
+from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 from tests.episode.ssh_server import Sshd
 
 BRANCH = "afresh/demo"
+DONE = "T002: Farewell\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 0\n"
+THEIRS = "# Greet people.\n\nA remark.\n\n- [ ] T001 Greeting\n- [x] T002 Farewell\n"
 
 
 @dataclass(frozen=True)
@@ -132,3 +134,13 @@ def plan_of(remote: Remote) -> str:
 def digest_of(remote: Remote) -> str:
     """The digest of the plan on the branch."""
     return plan_file.digest(plan_of(remote))
+
+
+def push(runner: LoneRunner, change: PlanChange) -> Standing:
+    """Push a plan commit onto what stands on the branch now."""
+    return push_plan(runner.git, runner.order, runner.fetch(), change)
+
+
+def changed(remote: Remote) -> list[str]:
+    """The paths that the newest commit changes."""
+    return git(remote.directory, "diff", "--name-only", f"{BRANCH}~", BRANCH).splitlines()

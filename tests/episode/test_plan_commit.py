@@ -14,33 +14,20 @@ from afresh.episode.plan_commit import MOST_TRIES, PlanChange, Standing, push_pl
 from afresh.episode.state_files import Notes
 from tests.episode.lone_runner import (
     BRANCH,
+    DONE,
+    THEIRS,
     LoneRunner,
     blocked,
+    changed,
     digest_of,
     elsewhere,
     give_hook,
     order_for,
     plan_of,
+    push,
     refuse,
 )
 from tests.episode.servers import Remote, git
-
-DONE = "T002: Farewell\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 0\n"
-THEIRS = "# Greet people.\n\nA remark.\n\n- [ ] T001 Greeting\n- [x] T002 Farewell\n"
-
-
-@pytest.fixture
-def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
-    return LoneRunner.create(tmp_path / "runner", order_for(remote))
-
-
-def push(runner: LoneRunner, change: PlanChange) -> Standing:
-    return push_plan(runner.git, runner.order, runner.fetch(), change)
-
-
-def changed(remote: Remote) -> list[str]:
-    """The paths that the newest commit changes."""
-    return git(remote.directory, "diff", "--name-only", f"{BRANCH}~", BRANCH).splitlines()
 
 
 def test_plan_that_differs_is_committed_on_the_branch_and_nothing_else_changes(

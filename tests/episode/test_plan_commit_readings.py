@@ -3,41 +3,25 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from afresh.contract.order import Verify
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode.plan_commit import PlanChange, Standing, push_plan
+from afresh.episode.plan_commit import push_plan
 from afresh.episode.state_files import Notes
 from tests.episode.lone_runner import (
     BRANCH,
+    DONE,
+    THEIRS,
     LoneRunner,
     blocked,
-    order_for,
+    changed,
     over_ssh,
     plan_of,
+    push,
 )
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 from tests.episode.ssh_server import Sshd
-
-DONE = "T002: Farewell\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 0\n"
-THEIRS = "# Greet people.\n\nA remark.\n\n- [ ] T001 Greeting\n- [x] T002 Farewell\n"
-
-
-@pytest.fixture
-def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
-    return LoneRunner.create(tmp_path / "runner", order_for(remote))
-
-
-def push(runner: LoneRunner, change: PlanChange) -> Standing:
-    return push_plan(runner.git, runner.order, runner.fetch(), change)
-
-
-def changed(remote: Remote) -> list[str]:
-    """The paths that the newest commit changes."""
-    return git(remote.directory, "diff", "--name-only", f"{BRANCH}~", BRANCH).splitlines()
 
 
 def test_notes_of_an_agent_that_look_like_plan_and_trailers_are_only_notes(

@@ -13,11 +13,11 @@ from afresh.contract import codec, report
 from afresh.contract.order import Order, Task
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Marker, Outcome
-from afresh.core.outcome import TABLE
 from afresh.core.plan_file import Plan, digest, parse, render
 from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
 from afresh.manifests.metadata import read_batch
 from tests.kube.api_server import ApiServer
+from tests.runner import marker_after
 
 Judge = Callable[[Task, int], Outcome]
 TOKENS = 10
@@ -206,7 +206,7 @@ class Node:
             return
         runner.worked = 0
         outcome, commit = self._do(task, runner, branch)
-        marker = _marker(task, outcome)
+        marker = marker_after(task, outcome)
         if marker is not Marker.PENDING:
             lines = {line.id: line for line in order.plan}
             lines |= {line.id: line for line in parse(branch.plan).lines if line.id in lines}
@@ -252,14 +252,6 @@ def _left(runner: Runner) -> int:
     budget = runner.order.budget
     spent = sum(item.usage.input_tokens for item in runner.results if item.usage)
     return budget.max_tokens - spent if budget and budget.max_tokens is not None else TOKENS
-
-
-def _marker(task: Task, outcome: Outcome) -> Marker:
-    if outcome is Outcome.SUCCESS:
-        return Marker.DONE
-    if outcome in (Outcome.BLOCKED, Outcome.OUT_OF_SCOPE):
-        return Marker.NEEDS_REVIEW
-    return task.marker_on_failure if TABLE[outcome].counts else Marker.PENDING
 
 
 def _job_of(pod: Manifest) -> str:

@@ -85,7 +85,7 @@ def start_of(
         members=members,
         order=order_of(seen, standing, batch, episode=name, budget=budget, **own),
         generations=generations_of(seen),
-        probe=probe_of(gate.secret_name, gate.since, gate.step) if gate else "",
+        probe=probe_of(gate) if gate else "",
     )
 
 

@@ -3,14 +3,14 @@
 Owns when a gate closes, how long, and when it opens. Decides nothing about episodes. Pure.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from afresh.api.agent_class import Gate
 from afresh.contract.words import Outcome
 from afresh.core.evidence import Ended
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import backoff_after
+from afresh.core.outcome import backoff_after, whole_second
 from afresh.core.settle import Standing
 
 RATE_LIMITED = "RateLimited"
@@ -48,29 +48,24 @@ def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, s
     reset = ended.report.not_before if ended.report else None
     resets = datetime.fromtimestamp(reset, tz=now.tzinfo) if reset else None
     if gate and not _probes(episode, gate):
-        until = max(gate.until, _whole(resets)) if resets else gate.until
+        until = max(gate.until, whole_second(resets)) if resets else gate.until
         return gate.model_copy(update={"until": until})
     step = gate.step + 1 if gate else 1
     return Gate(
         namespace=seen.package.metadata.namespace,
         secret_name=secret,
-        since=gate.since if gate else _whole(now),
-        until=_whole(max(now + backoff_after(step), resets or now)),
+        since=gate.since if gate else whole_second(now),
+        until=whole_second(max(now + backoff_after(step), resets or now)),
         step=step,
         reason=RATE_LIMITED,
     )
 
 
 def _probes(episode: Episode, gate: Gate) -> bool:
-    return episode.probe == probe_of(gate.secret_name, gate.since, gate.step)
+    return episode.probe == probe_of(gate)
 
 
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:
     """Whether the provider has answered: with success, or by refusing the key itself."""
     turns = episode.report.usage.turns if episode.report else 0
     return turns > 0 or outcome is Outcome.AUTH
-
-
-def _whole(time: datetime) -> datetime:
-    """The next whole second: statuses keep no fractions."""
-    return time.replace(microsecond=0) + timedelta(seconds=1 if time.microsecond else 0)

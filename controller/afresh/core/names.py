@@ -2,7 +2,9 @@
 
 import hashlib
 import re
-from datetime import UTC, datetime
+from datetime import UTC
+
+from afresh.api.agent_class import Gate
 
 MAX_NAME = 63
 FIRST_UID = 200_000
@@ -42,12 +44,12 @@ def user_id(uid: str, subtask_id: str) -> int:
     return FIRST_UID + int(hashlib.sha256(f"{uid}/{subtask_id}".encode()).hexdigest(), 16) % span
 
 
-def probe_of(secret: str, since: datetime, step: int) -> str:
-    """Return what an episode is marked with that probes a gate at this step.
+def probe_of(gate: Gate) -> str:
+    """Return what an episode is marked with that probes the gate at its present step.
 
     How long the gate is to stay closed may change while it is probed; when it closed does not.
     """
-    return f"{secret}/{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}/{step}"
+    return f"{gate.secret_name}/{gate.since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}/{gate.step}"
 
 
 def slug_of(text: str) -> str:

@@ -4,7 +4,7 @@ One row per outcome. Knows nothing of evidence; `core.evidence` finds the outcom
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from afresh.contract.words import Outcome
@@ -85,6 +85,11 @@ PROBE_SECONDS = 30
 def backoff_after(failures: int) -> timedelta:
     """Return the wait after `failures` uncounted failures in a row: 2^n s, at most 300 s (S4-4)."""
     return min(timedelta(seconds=2 ** min(failures, 10)), BACKOFF_CAP)
+
+
+def whole_second(time: datetime) -> datetime:
+    """Return the next whole second, or `time` if it is one: statuses keep no fractions."""
+    return time.replace(microsecond=0) + timedelta(seconds=1 if time.microsecond else 0)
 
 
 def probe_after(failures: int) -> timedelta:

@@ -4,7 +4,7 @@ Knows nothing of other subtasks, and of an episode only how it ended.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from afresh.api.meta import ApiModel
@@ -14,7 +14,7 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
-from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after
+from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after, whole_second
 from afresh.core.reasons import Reason
 from afresh.core.usage import plus_cost, share_of
 
@@ -169,7 +169,7 @@ def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
     reset = ended.report.not_before if ended.report else None
     if ended.outcome is Outcome.TRANSIENT and reset:
         due = max(due, datetime.fromtimestamp(reset, tz=now.tzinfo))
-    return due.replace(microsecond=0) + timedelta(seconds=1 if due.microsecond else 0)
+    return whole_second(due)
 
 
 def in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:

@@ -82,8 +82,13 @@ class Loop:
 
     @contextlib.contextmanager
     def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:
-        """Have the Jobs of the decision count for other packages while they are being created."""
-        starts = [item for item in decision.actions if isinstance(item, StartEpisode)]
+        """Have the Jobs that other packages look for count while they are being created."""
+        limited = seen.others.class_free is not None
+        starts = [
+            item
+            for item in decision.actions
+            if isinstance(item, StartEpisode) and (limited or item.probe)
+        ]
         jobs = [self.applier.job_of(seen, action) for action in starts]
         claims = {job["metadata"]["name"]: job for job in jobs}
         self.cache.claims.update(claims)

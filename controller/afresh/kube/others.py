@@ -59,7 +59,7 @@ def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, G
 
 def _gate_taken(cache: Cache, key: Key, gate: Gate) -> bool:
     """Whether another episode probes the gate, or another waiting package comes first."""
-    probe = probe_of(gate.secret_name, gate.since, gate.step)
+    probe = probe_of(gate)
     for job in cache.live_jobs():
         notes = job["metadata"].get("annotations", {})
         if job["metadata"]["namespace"] == gate.namespace and notes.get(ANNOTATION_GATE) == probe:
