@@ -8,7 +8,17 @@ import pytest
 
 from afresh.contract.order import Budget
 from tests.episode.gateway_client import MESSAGES, PRICE, talking
-from tests.episode.upstream import events, server_sent, streams
+from tests.episode.upstream import answers, events, server_sent, streams, usage
+
+# Not a stream, whose parts may be over the budget before it ends.
+WHOLE = answers(
+    200,
+    {
+        "type": "message",
+        "model": "claude-x",
+        "usage": usage(input=10, read=3, write=4, output=7),
+    },
+)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +32,7 @@ from tests.episode.upstream import events, server_sent, streams
 async def test_budget_that_is_used_up_lets_no_other_request_pass_and_is_told_before_the_turn_limit(
     budget: Budget,
 ):
-    async with talking(streams(*events()), prices=(PRICE,), budget=budget, max_turns=1) as talk:
+    async with talking(WHOLE, prices=(PRICE,), budget=budget, max_turns=1) as talk:
         first, _ = await talk.ask()
         status, body = await talk.ask()
 
@@ -34,7 +44,7 @@ async def test_budget_that_is_used_up_lets_no_other_request_pass_and_is_told_bef
 
 
 async def test_budget_that_is_not_used_up_lets_the_next_request_pass():
-    async with talking(streams(*events()), budget=Budget(max_tokens=25)) as talk:
+    async with talking(WHOLE, budget=Budget(max_tokens=25)) as talk:
         await talk.ask()
         status, _ = await talk.ask()
 

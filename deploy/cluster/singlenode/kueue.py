@@ -6,6 +6,7 @@ Owns what is changed in those manifests. Must not know which queues there are.
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from singlenode import binaries, bringup, oci_archive, progress
@@ -18,6 +19,7 @@ IMAGE = "localhost/afresh/kueue:dev"
 _NAMESPACE = "kueue-system"
 _DEPLOYMENT = "kueue-controller-manager"
 _LONGEST_START_SECONDS = 120
+_POLL_SECONDS = 0.5
 
 
 def install(paths: ClusterPaths) -> None:
@@ -38,6 +40,7 @@ def install(paths: ClusterPaths) -> None:
             paths, "rollout", "status", f"--namespace={_NAMESPACE}",
             f"deployment/{_DEPLOYMENT}", f"--timeout={_LONGEST_START_SECONDS}s",
         )  # fmt: skip
+        _wait_for_webhook(paths)
 
 
 def kustomization(overlay: Path, upstream: Path) -> str:
@@ -87,6 +90,23 @@ _CONFIGURATION = {
     # does not answer keeps every namespace from being deleted.
     "featureGates": {"VisibilityOnDemand": False},
 }
+
+
+def _wait_for_webhook(paths: ClusterPaths) -> None:
+    """Wait until a queue could be made: the pod is ready before its Service leads to it."""
+    flavor = paths.config / "kueue" / "flavor.json"
+    probe = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor"}
+    flavor.write_text(json.dumps(probe | {"metadata": {"name": "probe"}}))
+    deadline = time.monotonic() + _LONGEST_START_SECONDS
+    while True:
+        try:
+            _kubectl(paths, "create", "--dry-run=server", f"--filename={flavor}")
+        except ClusterError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
 
 
 def _import_image(paths: ClusterPaths) -> None:
