@@ -7,6 +7,7 @@ import pytest
 
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.claude import ClaudeAdapter, ClaudeReader
+from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
 
@@ -48,7 +49,7 @@ def test_call_whose_conversation_goes_on_keeps_it_and_later_ones_name_it():
     first = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True))
     later = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True, session=session))
 
-    assert ClaudeAdapter().resumes
+    assert ABILITIES[AdapterName.CLAUDE].resumes
     assert not {"--no-session-persistence", "--resume"} & set(first.argv)
     assert later.argv == (*first.argv, "--resume", session)
 

@@ -6,6 +6,7 @@ from afresh.adapters.adapter import Context
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.command import CommandAdapter
 from afresh.adapters.registry import find_adapter
+from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
 
@@ -24,7 +25,7 @@ def test_command_remembers_nothing_and_is_called_alike_every_time():
     adapter = CommandAdapter()
     later = adapter.launch(AGENT, "", None, Context(is_kept=True, session="x"))
 
-    assert not adapter.resumes
+    assert not ABILITIES[AdapterName.COMMAND].resumes
     assert later == adapter.launch(AGENT, "", None)
     assert adapter.reader(behind_gateway=False).session is None
 

@@ -72,16 +72,6 @@ class Adapter(Protocol):
     """One agent program."""
 
     @property
-    def model_api(self) -> str | None:
-        """The kind of model API that it speaks through the gateway; None if it needs none."""
-        ...
-
-    @property
-    def resumes(self) -> bool:
-        """Whether a run can go on with what an earlier one has learnt."""
-        ...
-
-    @property
     def droppings(self) -> tuple[str, ...]:
         """Ignore patterns for files that it leaves in the worktree for its own use."""
         ...

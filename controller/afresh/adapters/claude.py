@@ -116,8 +116,6 @@ class ClaudeReader:
 class ClaudeAdapter:
     """See `adapter.Adapter`."""
 
-    model_api = "anthropic"
-    resumes = True
     droppings: tuple[str, ...] = (".claude/",)
 
     def launch(

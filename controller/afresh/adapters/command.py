@@ -31,8 +31,6 @@ class CommandReader:
 class CommandAdapter:
     """The Order says what to run."""
 
-    model_api = None
-    resumes = False
     droppings: tuple[str, ...] = ()
 
     def launch(

@@ -11,7 +11,7 @@ from afresh.api.conditions import Conditions, Reason
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.resources import REQUESTS_WITHIN_LIMITS, Count, Money, Quantity, ResourceList
 from afresh.api.rules import MapBy, Matching, Rule, UniqueItems
-from afresh.contract.words import AdapterName, CredentialsMode
+from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
 
 Image = Annotated[
     str,
@@ -194,6 +194,9 @@ class AgentClassSpec(ApiModel):
     """Globs for the images that a package may name; none by default."""
     model: str | None = Field(default=None, min_length=1, max_length=200)
     """The model, enforced where the gateway is used; absent: the program's own default."""
+    model_api: ModelApiName | None = Field(default=None, alias="modelAPI")
+    """The API that the model is reached by, for programs that speak several; absent: the usual one
+    of the adapter."""
     credentials: Credentials | None = None
     """The model's key; absent: the agent needs none."""
     endpoint: Endpoint | None = None

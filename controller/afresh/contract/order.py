@@ -5,7 +5,14 @@ It holds no secret: credentials are mounted files (see `contract.pod_layout`).
 
 from dataclasses import dataclass, field
 
-from afresh.contract.words import AdapterName, Checkout, ContextMode, CredentialsMode, Marker
+from afresh.contract.words import (
+    AdapterName,
+    Checkout,
+    ContextMode,
+    CredentialsMode,
+    Marker,
+    ModelApiName,
+)
 
 ORDER_VERSION = 1
 ORDER_MAX_BYTES = 200 * 1024
@@ -83,12 +90,14 @@ class Price:
 class Agent:
     """Which program does the work, how it reaches its model, and its limits.
 
+    Without `model_api` it speaks the one that is usual for the program.
     It is stopped before the worktree and HOME together reach `disk_bytes`.
     """
 
     adapter: AdapterName
     command: tuple[str, ...] = ()
     model: str | None = None
+    model_api: ModelApiName | None = None
     endpoint: str | None = None
     credentials_mode: CredentialsMode | None = None
     secret_name: str | None = None

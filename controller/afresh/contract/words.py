@@ -32,6 +32,14 @@ class AdapterName(StrEnum):
     COMMAND = "Command"
 
 
+class ModelApiName(StrEnum):
+    """The model APIs that the gateway understands."""
+
+    ANTHROPIC = "Anthropic"
+    OPENAI = "OpenAI"
+    GEMINI = "Gemini"
+
+
 class CredentialsMode(StrEnum):
     """Who holds the model's key: the runner's gateway, or the agent itself."""
 

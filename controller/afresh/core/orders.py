@@ -94,6 +94,7 @@ def _agent(package: WorkPackage, agent_class: AgentClass) -> Agent:
         adapter=spec.adapter,
         command=tuple(spec.command or ()),
         model=spec.model,
+        model_api=spec.model_api,
         endpoint=spec.endpoint,
         credentials_mode=credentials.mode if credentials else None,
         secret_name=credentials.secret_name if credentials else None,

@@ -7,25 +7,27 @@ from collections.abc import Iterator
 
 from afresh.api.agent_class import AgentClassSpec
 from afresh.api.work_package import WorkPackageSpec
-from afresh.contract.words import AdapterName, ContextMode, CredentialsMode
-
-ADAPTERS = frozenset({AdapterName.CLAUDE, AdapterName.COMMAND})
-# These go on with a context that they have had before.
-RESUMING = frozenset({AdapterName.CLAUDE})
-METERED = frozenset({AdapterName.CLAUDE})
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.words import ContextMode, CredentialsMode
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
     """Return a sentence for each field that is set and not acted on; it names the mend."""
     adapter, credentials = agent_class.adapter, agent_class.credentials
-    if adapter not in ADAPTERS:
+    if adapter not in ABILITIES:
         yield f"The adapter {adapter} of the AgentClass is not supported; use Claude."
-    if package.context.mode is not ContextMode.FRESH_PER_SUBTASK and adapter not in RESUMING:
+        return
+    abilities = ABILITIES[adapter]
+    if agent_class.model_api and agent_class.model_api not in abilities.model_apis:
+        known = " or ".join(abilities.model_apis)
+        mend = f"set it to {known}" if known else "remove it"
+        yield f"The adapter {adapter} does not speak spec.modelAPI of the AgentClass; {mend}."
+    if package.context.mode is not ContextMode.FRESH_PER_SUBTASK and not abilities.resumes:
         yield (
             f"The adapter {adapter} of the AgentClass cannot keep one context over several "
             "subtasks; set spec.context.mode to FreshPerSubtask."
         )
-    if package.budget and (adapter not in METERED or credentials is None):
+    if package.budget and (not abilities.model_apis or credentials is None):
         yield (
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."

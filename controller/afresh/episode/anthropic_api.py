@@ -55,6 +55,11 @@ class AnthropicApi:
         """Whether a header could carry a key."""
         return name in ("x-api-key", "authorization", "cookie")
 
+    def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
+        """Set the model, which is in the body."""
+        asked["model"] = model
+        return path
+
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
         """Take in one server-sent event."""
         match event.get("type"):

@@ -45,7 +45,7 @@ def deliver(work: Workplace, desk: Desk, start: Start, task: Task) -> Result:
 
 
 def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task) -> AgentEnd:
-    with model_access.open_access(work, adapter) as access:
+    with model_access.open_access(work) as access:
         launch = _lay_out(work, adapter, desk, start, task, access.base_url)
         agent.get_ready(work)
         work.reporter.stage("agent")

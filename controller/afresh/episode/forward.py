@@ -72,7 +72,7 @@ class Forwarder:
         self._upstream = upstream
         self._meter = meter
         self._session = session
-        self._desk = BodyDesk(upstream.model)
+        self._desk = BodyDesk(upstream.api, upstream.model)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -120,9 +120,8 @@ class Forwarder:
     @contextlib.asynccontextmanager
     async def _asking(self, request: web.BaseRequest) -> AsyncIterator[aiohttp.ClientResponse]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
-        async with self._desk.body_of(request) as body:
-            asked = build_request(self._session, self._upstream, request, body)
-            answer = await asked
+        async with self._desk.asked_by(request) as asked:
+            answer = await build_request(self._session, self._upstream, request, asked)
         async with answer:
             yield answer
 

@@ -7,15 +7,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from afresh.adapters.adapter import Adapter
-from afresh.contract.words import CredentialsMode
+from afresh.contract.abilities import gateway_api
+from afresh.contract.words import ModelApiName
 from afresh.episode import credentials
 from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
 from afresh.episode.model_api import ModelApi, Upstream
 from afresh.episode.workplace import Workplace
 
-APIS: dict[str, ModelApi] = {"anthropic": AnthropicApi()}
+APIS: dict[ModelApiName, ModelApi] = {ModelApiName.ANTHROPIC: AnthropicApi()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,14 @@ class Access:
 
 
 @contextlib.contextmanager
-def open_access(work: Workplace, adapter: Adapter) -> Iterator[Access]:
+def open_access(work: Workplace) -> Iterator[Access]:
     """Have a gateway, if one is needed, until the block ends. Raises Ended without a key."""
-    api = APIS.get(adapter.model_api or "")
-    if api is None or work.order.agent.credentials_mode is not CredentialsMode.GATEWAY:
+    agent = work.order.agent
+    name = gateway_api(agent)
+    if name is None:
         yield Access()
         return
-    agent = work.order.agent
+    api = APIS[name]
     upstream = Upstream(
         api=api,
         endpoint=(agent.endpoint or api.default_endpoint).rstrip("/"),

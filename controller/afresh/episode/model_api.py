@@ -99,6 +99,10 @@ class ModelApi(Protocol):
         """Whether a header (lower case) of the agent's could carry a key; it is dropped."""
         ...
 
+    def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
+        """Set the model of a request whose JSON body is `asked`; return its path."""
+        ...
+
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
         """Take in one event of a streamed answer."""
         ...

@@ -5,12 +5,14 @@ Owns the bounds on the memory that bodies take. Without a model to enforce, they
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 
 import aiohttp
 from aiohttp import web
 
-from afresh.episode.upstream_request import Body, with_model
+from afresh.episode.model_api import ModelApi
+from afresh.episode.upstream_request import Asked
 
 BODY_LIMIT = 16 << 20
 # Parsed JSON takes up to thirty times its length: one large body at a time, and a few small ones.
@@ -32,19 +34,21 @@ class Refused(Exception):  # noqa: N818  # an answer to the agent
 class BodyDesk:
     """Turns requests into what is sent to the provider."""
 
-    def __init__(self, model: str | None) -> None:
+    def __init__(self, api: ModelApi, model: str | None) -> None:
+        self._api = api
         self._model = model
         self._large = asyncio.Semaphore(1)
         self._small = asyncio.Semaphore(SMALL_AT_ONCE)
 
     @contextlib.asynccontextmanager
-    async def body_of(self, request: web.BaseRequest) -> AsyncIterator[Body]:
-        """Give the body to send, whose memory is free when the block ends. Raises Refused."""
+    async def asked_by(self, request: web.BaseRequest) -> AsyncIterator[Asked]:
+        """Give what to send; its body's memory is free when the block ends. Raises Refused."""
+        path = request.rel_url.raw_path
         if not request.can_read_body:
-            yield None
+            yield Asked(path)
             return
         if self._model is None:
-            yield request.content
+            yield Asked(path, request.content)
             return
         length = request.content_length
         if length is not None and length > BODY_LIMIT:
@@ -53,17 +57,21 @@ class BodyDesk:
             raise Refused(400, NOT_PLAIN)
         is_small = length is not None and length <= SMALL
         async with self._small if is_small else self._large:
-            yield await _enforced(request, self._model)
+            whole = await read_whole(request.content, BODY_LIMIT)
+            if whole is None:
+                raise Refused(413, TOO_LARGE)
+            yield self._enforced(path, whole, self._model)
 
-
-async def _enforced(request: web.BaseRequest, model: str) -> bytes:
-    whole = await read_whole(request.content, BODY_LIMIT)
-    if whole is None:
-        raise Refused(413, TOO_LARGE)
-    body = with_model(whole, model)
-    if body is None:
-        raise Refused(400, NOT_JSON)
-    return body
+    def _enforced(self, path: str, body: bytes, model: str) -> Asked:
+        """Write the body anew: of two keys of one name, two readers may believe different ones."""
+        try:
+            asked = json.loads(body)
+            if not isinstance(asked, dict):
+                raise Refused(400, NOT_JSON)
+            path = self._api.with_model(path, asked, model)
+            return Asked(path, json.dumps(asked, allow_nan=False).encode())
+        except (ValueError, RecursionError) as error:
+            raise Refused(400, NOT_JSON) from error
 
 
 async def read_whole(content: aiohttp.StreamReader, limit: int) -> bytes | None:

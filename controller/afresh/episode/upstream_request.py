@@ -4,9 +4,9 @@ Owns what leaves the pod. Reads no answer.
 """
 
 import io
-import json
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import aiohttp
 from aiohttp import web
@@ -33,7 +33,13 @@ HOP_BY_HOP = frozenset(
 NOT_SENT = frozenset({"host", "accept-encoding", "expect"})
 NOT_RETURNED = frozenset({"set-cookie"})
 
-Body = bytes | aiohttp.StreamReader | None
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a request is the gateway's to decide: its path, and its body."""
+
+    path: str
+    body: bytes | aiohttp.StreamReader | None = None
 
 
 def open_session(upstream: Upstream) -> aiohttp.ClientSession:
@@ -51,17 +57,18 @@ def open_session(upstream: Upstream) -> aiohttp.ClientSession:
 
 
 def build_request(
-    session: aiohttp.ClientSession, upstream: Upstream, request: web.BaseRequest, body: Body
+    session: aiohttp.ClientSession, upstream: Upstream, request: web.BaseRequest, asked: Asked
 ) -> "aiohttp.client._RequestContextManager":
     """Return the request to the provider, with the real key and none of the agent's."""
+    body = asked.body
     not_sent = NOT_SENT | ({"content-length"} if isinstance(body, bytes) else set())
     headers = {
         name: value
         for name, value in _end_to_end(request.headers).items()
         if name.lower() not in not_sent and not upstream.api.is_key_header(name.lower())
     }
-    path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
-    url = f"{upstream.endpoint}{path}{'?' if query else ''}{query}"
+    query = request.rel_url.raw_query_string
+    url = f"{upstream.endpoint}{asked.path}{'?' if query else ''}{query}"
     return session.request(
         request.method,
         URL(url, encoded=True),
@@ -75,21 +82,6 @@ def returned_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
     """Return the headers of an answer that the agent may see."""
     headers = _end_to_end(answer.headers)
     return {name: value for name, value in headers.items() if name.lower() not in NOT_RETURNED}
-
-
-def with_model(body: bytes, model: str) -> bytes | None:
-    """Return a request's body with this model; None if it is no JSON object.
-
-    It is always written anew: of two keys of one name, two readers may believe different ones.
-    """
-    try:
-        asked = json.loads(body)
-        if not isinstance(asked, dict):
-            return None
-        asked["model"] = model
-        return json.dumps(asked, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        return None
 
 
 def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,35 @@
+"""What each agent program can do, as far as the operator and the runner must both know it.
+
+How a program is called and read is its adapter's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from afresh.contract.order import Agent
+from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abilities:
+    """`model_apis`: those that it speaks through the gateway, the usual one first.
+
+    `resumes`: a run can go on with what an earlier one has learnt.
+    """
+
+    model_apis: tuple[ModelApiName, ...] = ()
+    resumes: bool = False
+
+
+ABILITIES: Mapping[AdapterName, Abilities] = {
+    AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
+    AdapterName.COMMAND: Abilities(),
+}
+
+
+def gateway_api(agent: Agent) -> ModelApiName | None:
+    """Return the API that the agent speaks through the gateway; None: it has no gateway."""
+    apis = ABILITIES[agent.adapter].model_apis
+    if agent.credentials_mode is not CredentialsMode.GATEWAY or not apis:
+        return None
+    return agent.model_api or apis[0]
