@@ -39,7 +39,7 @@ def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.Complet
 
 def test_program_has_the_commands_that_a_person_answers_a_package_with():
     assert COMMANDS == [
-        "cancel", "guide", "report", "resume", "retry", "skip", "suspend", "version",
+        "cancel", "conformance", "guide", "report", "resume", "retry", "skip", "suspend", "version",
     ]  # fmt: skip
 
 
@@ -51,10 +51,11 @@ def test_help_of_a_command_has_an_example(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "version"])
-def test_every_command_about_a_package_takes_the_same_options_for_the_cluster(name: str):
+def test_every_command_that_needs_a_cluster_takes_the_same_options_for_it(name: str):
     taken = {option for item in afresh.commands[name].params for option in item.opts}
 
-    assert {"package", "-n", "--namespace", "--kubeconfig", "--context"} <= taken
+    assert {"-n", "--namespace", "--kubeconfig", "--context"} <= taken
+    assert ("package" in taken) is (name != "conformance")
 
 
 def test_cancel_says_how_to_do_the_same_with_kubectl():
@@ -84,6 +85,10 @@ BAD_USE = [
     pytest.param(("guide", "p", "A", "x" * 501), "error: The directive has 501 characters, and 500"
                  " are allowed: shorten it, or write it into the subtask's prompt.\n",
                  id="too long"),
+    pytest.param(("conformance", "x", "--", "y"), "error: COMMAND is for --adapter Command, which"
+                 " needs it; see afresh conformance --help.\n", id="command without its adapter"),
+    pytest.param(("conformance", "x", "--adapter", "Command"), "error: COMMAND is for --adapter"
+                 " Command, which needs it;", id="adapter without its command"),
     pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what is to be"
                  " done.\n", id="empty"),
 ]  # fmt: skip

@@ -9,8 +9,8 @@ import yaml
 from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout
+from afresh.contract.abilities import ABILITIES
 from afresh.core.actions import StartEpisode
-from afresh.core.unsupported import ADAPTERS
 from afresh.episode.outbox import NAMES, TEXT_LIMIT
 from deploy.docs.world import World, decided
 
@@ -45,7 +45,7 @@ def test_the_package_and_the_class_of_a_page_belong_together_and_an_episode_star
 
 
 def test_the_table_of_adapters_has_those_that_a_package_can_use() -> None:
-    assert first_cells("`spec.adapter`") == set(ADAPTERS)
+    assert first_cells("`spec.adapter`") == set(ABILITIES)
 
 
 def test_the_table_of_the_outbox_has_the_files_that_the_runner_reads() -> None:

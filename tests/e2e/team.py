@@ -1,6 +1,7 @@
 """A namespace of a team: its secrets, its agents, its packages, and what it sees of them."""
 
 import json
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -132,12 +133,16 @@ class Team:
 
     def afresh(self, *words: str) -> str:
         """Run the command `afresh` as a person of the team does; return what it prints."""
-        done = self.cluster.run(
-            "env", f"PYTHONPATH={ROOT / 'controller'}",
-            sys.executable, "-m", "afresh.cli", *words, "-n", self.namespace,
-        )  # fmt: skip
+        done = self.try_afresh(*words)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def try_afresh(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the command `afresh`, whatever its end."""
+        return self.cluster.run(
+            "env", f"PYTHONPATH={ROOT / 'controller'}",
+            sys.executable, "-m", "afresh.cli", command, "-n", self.namespace, *words,
+        )  # fmt: skip
 
     def status(self, package: str = "p") -> dict[str, Any]:
         """Return a package's status."""

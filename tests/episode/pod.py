@@ -82,6 +82,7 @@ class Pod:
     """One episode's pod below `root`. Everything it started has ended after `run`."""
 
     root: Path
+    program: str = "afresh.episode"
     shell: tuple[str, ...] = ("dash",)
     pids_limit: str = "2000"
     environment: dict[str, str] = field(default_factory=dict)
@@ -180,7 +181,7 @@ class Pod:
 
     def _runner_process(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "afresh.episode", "--root", str(self.root)],
+            [sys.executable, "-m", self.program, "--root", str(self.root)],
             env={
                 "PATH": os.environ["PATH"],
                 "PYTHONPATH": str(CONTROLLER),

@@ -72,6 +72,11 @@ class Adapter(Protocol):
     """One agent program."""
 
     @property
+    def version(self) -> str | None:
+        """The version of the program that this was written against; None: any program will do."""
+        ...
+
+    @property
     def droppings(self) -> tuple[str, ...]:
         """Ignore patterns for files that it leaves in the worktree for its own use."""
         ...

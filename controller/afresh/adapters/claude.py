@@ -116,6 +116,7 @@ class ClaudeReader:
 class ClaudeAdapter:
     """See `adapter.Adapter`."""
 
+    version = "2.1.197"
     droppings: tuple[str, ...] = (".claude/",)
 
     def launch(

@@ -31,6 +31,7 @@ class CommandReader:
 class CommandAdapter:
     """The Order says what to run."""
 
+    version = None
     droppings: tuple[str, ...] = ()
 
     def launch(

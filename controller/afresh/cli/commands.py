@@ -3,8 +3,21 @@
 import click
 
 from afresh import __version__
-from afresh.cli.options import about_a_package
-from afresh.cli.requests import Cancel, Form, Guide, Request, Retry, Skip, Suspend, Target
+from afresh.cli.image_options import about_an_image
+from afresh.cli.options import about_a_package, on_a_cluster
+from afresh.cli.requests import (
+    Cancel,
+    Form,
+    Guide,
+    Place,
+    Request,
+    Retry,
+    Skip,
+    Suspend,
+    TableForm,
+    Target,
+    Trial,
+)
 from afresh.core.denylist import history_wording
 from afresh.core.text import one_line
 
@@ -153,6 +166,37 @@ def report(target: Target, form: Form) -> None:
     from afresh.cli import perform  # noqa: PLC0415  # slow to import; --help needs none of it
 
     click.echo(perform.report(form, target), nl=False)
+
+
+@afresh.command()
+@on_a_cluster
+@about_an_image
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(list(TableForm), case_sensitive=False),
+    default=TableForm.TABLE,
+    show_default=True,
+    help="How to write it.",
+)
+def conformance(place: Place, trial: Trial, form: TableForm) -> int:
+    """Try whether agents can work in IMAGE: docs/agent-images.md has the requirements.
+
+    A pod with the agent's container as in an episode runs for up to 8 minutes and is deleted. No
+    key and no repository is needed. The exit code is 1 if a MUST is not met.
+
+    \b
+    Example: afresh conformance registry.example.com/team-a/claude:7
+
+    \b
+    Example: afresh conformance my-image --adapter Command -- house-agent --batch
+    """
+    from afresh.cli.conformance import rendered, try_image  # noqa: PLC0415  # slow to import
+
+    findings = try_image(trial, place, lambda line: click.echo(line, err=True))
+    click.echo(rendered(findings, form), nl=False)
+    return 0 if findings.conforms else 1
 
 
 @afresh.command()

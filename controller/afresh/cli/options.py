@@ -2,14 +2,14 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from afresh.cli.requests import Target
+from afresh.cli.requests import Place, Target
 
-Command = Callable[..., None]
+Command = Callable[..., object]
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -23,8 +23,8 @@ def _name(_context: click.Context, parameter: click.Parameter, text: str | None)
     return text
 
 
-_PARAMETERS = (
-    click.argument("package", callback=_name),
+_PACKAGE = click.argument("package", callback=_name)
+_PLACE = (
     click.option(
         "-n", "--namespace", metavar="NAME", callback=_name, help="Default: the context's."
     ),
@@ -47,13 +47,32 @@ def about_a_package(command: Command) -> Command:
         kubeconfig: str | None,
         context: str | None,
         **rest: Any,
-    ) -> None:
+    ) -> object:
         target = Target(
             package=package, namespace=namespace, kubeconfig=kubeconfig, context=context
         )
-        command(target, **rest)
+        return command(target, **rest)
 
-    decorated: Command = with_target
-    for parameter in reversed(_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated
+    return with_parameters(with_target, (_PACKAGE, *_PLACE))
+
+
+def on_a_cluster(command: Command) -> Command:
+    """Give `command` the options for the cluster, as one Place."""
+
+    @functools.wraps(command)
+    def with_place(
+        *, namespace: str | None, kubeconfig: str | None, context: str | None, **rest: Any
+    ) -> object:
+        place = Place(namespace=namespace, kubeconfig=kubeconfig, context=context)
+        return command(place, **rest)
+
+    return with_parameters(with_place, _PLACE)
+
+
+def with_parameters(
+    command: Command, parameters: Sequence[Callable[[Command], Command]]
+) -> Command:
+    """Give `command` arguments and options, shown in this order."""
+    for parameter in reversed(parameters):
+        command = parameter(command)
+    return command

@@ -1,6 +1,6 @@
 """Does on a cluster what a command asks for.
 
-Owns the connection and the retries; what changes is decided in `edits`, and what a report says in
+Owns the retries; what changes is decided in `edits`, and what a report says in
 `report`. Imports the Kubernetes client, which takes a while: commands import this when they run.
 """
 
@@ -15,19 +15,13 @@ import yaml
 from afresh import clock
 from afresh.api.work_package import WorkPackage
 from afresh.cli.branch_files import read_notes
+from afresh.cli.connection import connected
 from afresh.cli.edits import Edit, edit_of
 from afresh.cli.markdown import write_markdown
 from afresh.cli.report import report_on
 from afresh.cli.requests import CommandError, Form, Request, Target
 from afresh.kube.client import WORK_PACKAGES, Kube
-from afresh.kube.errors import (
-    ConflictError,
-    KubeError,
-    NotFoundError,
-    RefusedError,
-    UnavailableError,
-    UnreadableError,
-)
+from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
 from afresh.kube.observe import parse
 
 SECONDS = 45
@@ -91,20 +85,8 @@ def report(form: Form, target: Target) -> str:
 
 
 async def _on(target: Target, work: Callable[[Stored], Awaitable[T]]) -> T:
-    try:
-        async with asyncio.timeout(SECONDS):
-            kube = await Kube.connect(target.kubeconfig, target.context)
-            try:
-                namespace = target.namespace or kube.namespace
-                return await _telling(work, Stored(kube, namespace, target.package))
-            finally:
-                await kube.close()
-    except TimeoutError:
-        raise CommandError(f"The API server gave no answer within {SECONDS} seconds.") from None
-    except UnavailableError as error:
-        raise CommandError(f"The API server cannot be reached: {error}") from error
-    except (KubeError, UnreadableError) as error:
-        raise CommandError(str(error)) from error
+    async with connected(target, SECONDS) as (kube, namespace):
+        return await _telling(work, Stored(kube, namespace, target.package))
 
 
 async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:

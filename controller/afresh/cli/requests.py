@@ -6,15 +6,34 @@ Knows neither the command line nor the cluster, and imports nothing that is slow
 from dataclasses import dataclass
 from enum import StrEnum
 
+from afresh.contract.words import AdapterName, ModelApiName
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The package, and the cluster that has it; None means what the kubeconfig says."""
 
-    package: str
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A namespace of a cluster; None means what the kubeconfig says."""
+
     namespace: str | None = None
     kubeconfig: str | None = None
     context: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Place):
+    """A package in its place."""
+
+    package: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Try whether an agent's image conforms. Without `runner_image`, the operator's is used."""
+
+    image: str
+    adapter: AdapterName
+    model_api: ModelApiName | None = None
+    command: tuple[str, ...] = ()
+    runner_image: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +77,13 @@ class Form(StrEnum):
     """How a report is written."""
 
     MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class TableForm(StrEnum):
+    """How rows are written."""
+
+    TABLE = "table"
     JSON = "json"
 
 

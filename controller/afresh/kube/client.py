@@ -58,6 +58,7 @@ SUBTASKS = Resource("afresh.dev", "v1alpha1", "subtasks")
 AGENT_CLASSES = Resource("afresh.dev", "v1alpha1", "agentclasses")
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
+DEPLOYMENTS = Resource("apps", "v1", "deployments")
 EVENTS = Resource("", "v1", "events")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 

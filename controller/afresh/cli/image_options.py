@@ -1,0 +1,61 @@
+"""What a command takes that is about an agent's image. Knows no command."""
+
+import functools
+from typing import Any
+
+import click
+
+from afresh.cli.options import Command, with_parameters
+from afresh.cli.requests import Trial
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.words import AdapterName, ModelApiName
+
+_PARAMETERS = (
+    click.argument("image"),
+    click.argument("words", metavar="[-- COMMAND...]", nargs=-1),
+    click.option(
+        "--adapter",
+        type=click.Choice([str(name) for name in ABILITIES], case_sensitive=False),
+        default=str(AdapterName.CLAUDE),
+        show_default=True,
+        help="Which program the image holds.",
+    ),
+    click.option(
+        "--model-api",
+        type=click.Choice([str(name) for name in ModelApiName], case_sensitive=False),
+        help="As in the AgentClass, for programs that speak several.",
+    ),
+    click.option(
+        "--runner-image",
+        metavar="IMAGE",
+        help="Default: the one that the operator of the cluster uses.",
+    ),
+)
+
+
+def about_an_image(command: Command) -> Command:
+    """Give `command` the argument IMAGE and what is known of it, as one Trial."""
+
+    @functools.wraps(command)
+    def with_trial(
+        *args: Any,
+        image: str,
+        words: tuple[str, ...],
+        adapter: str,
+        model_api: str | None,
+        runner_image: str | None,
+        **rest: Any,
+    ) -> object:
+        name = AdapterName(adapter)
+        if bool(words) != (name is AdapterName.COMMAND):
+            raise click.UsageError("COMMAND is for --adapter Command, which needs it.")
+        trial = Trial(
+            image=image,
+            adapter=name,
+            model_api=ModelApiName(model_api) if model_api else None,
+            command=words,
+            runner_image=runner_image,
+        )
+        return command(*args, trial, **rest)
+
+    return with_parameters(with_trial, _PARAMETERS)

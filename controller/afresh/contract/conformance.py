@@ -1,0 +1,119 @@
+"""What an agent's image must be able to do, and how a trial of one answers.
+
+The runner tries each requirement inside the image (`afresh.episode.conformance`); `afresh
+conformance` shows the findings. docs/agent-images.md is written from REQUIREMENTS.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How much a requirement matters, as RFC 2119 uses the words."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Verdict(StrEnum):
+    """What came of a requirement. Not tried: an earlier one was in the way, or it cannot apply."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """`text` follows the level: "The image MUST ...". `mend` is said where it fails."""
+
+    id: str
+    level: Level
+    text: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What came of the requirement `id`; `detail` is one line, for people."""
+
+    id: str
+    verdict: Verdict
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """One trial, in the order of REQUIREMENTS."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every MUST passed or cannot apply."""
+        musts = {item.id for item in REQUIREMENTS if item.level is Level.MUST}
+        return bool(self.findings) and not any(
+            finding.id in musts and finding.verdict is Verdict.FAILED for finding in self.findings
+        )
+
+
+SHELL = Requirement(
+    id="shell",
+    level=Level.MUST,
+    text="have a `/bin/sh` that is dash, bash or busybox: it is the container's first process, "
+    "sets the limit of processes and starts everything else",
+    mend="install dash, bash or busybox as /bin/sh",
+)
+PROGRAM = Requirement(
+    id="program",
+    level=Level.MUST,
+    text="have the agent's program on the PATH of its environment",
+    mend="install the program where the image's PATH finds it, for every user to run",
+)
+STARTS = Requirement(
+    id="starts",
+    level=Level.MUST,
+    text="let the program start as a user that the image does not know, with an empty HOME and "
+    "without writing anywhere but HOME, `/tmp` and the worktree",
+    mend="run the program once with a read-only root and an empty HOME, and move what it writes",
+)
+MODEL = Requirement(
+    id="model",
+    level=Level.MUST,
+    text="let the program reach its model where the adapter says, and end by itself when that "
+    "refuses to answer",
+    mend="remove what overrides the adapter's settings: environment variables, a configuration "
+    "outside of HOME, a wrapper script",
+)
+ENDS = Requirement(
+    id="ends",
+    level=Level.MUST,
+    text="leave nothing that outlives a KILL of all its processes",
+    mend="start no process under another user: the image must not need sudo or setuid programs",
+)
+CLEAN = Requirement(
+    id="clean",
+    level=Level.SHOULD,
+    text="let the program leave the worktree as it is when it does nothing",
+    mend="turn off what writes there, or have .gitignore name it: it would be committed",
+)
+GIT = Requirement(
+    id="git",
+    level=Level.SHOULD,
+    text="have git: agents look at their own changes with it, and builds ask it for files",
+    mend="install git",
+)
+CERTIFICATES = Requirement(
+    id="certificates",
+    level=Level.SHOULD,
+    text="have the public certificate authorities at `/etc/ssl/certs/ca-certificates.crt`",
+    mend="install ca-certificates",
+)
+VERSION = Requirement(
+    id="version",
+    level=Level.SHOULD,
+    text="have the version of the program that the adapter is tested with",
+    mend="pin that version, or try the episodes of a test package before a team uses the image",
+)
+
+REQUIREMENTS = (SHELL, PROGRAM, STARTS, MODEL, ENDS, CLEAN, GIT, CERTIFICATES, VERSION)

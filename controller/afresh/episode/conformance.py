@@ -1,0 +1,241 @@
+"""`python3 -m afresh.episode.conformance`: tries an agent's image from the runner's container.
+
+Owns how each requirement of `contract.conformance` is tried. The means are an episode's own: the
+shim in the image, the control volume, the worktree, the adapter's call and the gateway, here in
+front of an endpoint where nobody listens. No model, no key and no repository is needed.
+"""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from afresh.adapters.adapter import Launch
+from afresh.adapters.registry import find_adapter
+from afresh.contract import codec, conformance
+from afresh.contract.abilities import gateway_api
+from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
+from afresh.contract.order import Agent
+from afresh.core.text import one_line
+from afresh.episode import worktree
+from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
+from afresh.episode.gateway import Gateway
+from afresh.episode.git import Git
+from afresh.episode.lines import Line, LineSink
+from afresh.episode.log import Log
+from afresh.episode.meter import Meter
+from afresh.episode.model_access import APIS
+from afresh.episode.model_api import Upstream
+from afresh.episode.opening import read_order
+from afresh.episode.paths import Paths
+from afresh.episode.redact import Redactor
+from afresh.episode.script import Script
+
+# Nothing listens there: a request for the model fails at once.
+NOWHERE = "http://127.0.0.1:9"
+BRIEF = "# T001 Say hello\nWrite nothing. Answer with the word hello.\n"
+DATE = 1_700_000_000
+SHORT_SECONDS = 60
+MODEL_SECONDS = 120
+DETAIL = 200
+FOUND = {
+    conformance.PROGRAM: "command -v -- {program}",
+    conformance.STARTS: "{program} --version",
+    conformance.GIT: "git --version",
+    conformance.CERTIFICATES: "test -s /etc/ssl/certs/ca-certificates.crt",
+}
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a command in the image has said, and how it ended; no code: it did not end."""
+
+    code: int | None = None
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def last(self) -> str:
+        """The last line that says something, for people; may be empty."""
+        told = [line for line in map(one_line, self.lines) if line]
+        return told[-1][:DETAIL] if told else ""
+
+    @property
+    def problem(self) -> str:
+        """Why it did not do what it should."""
+        return self.last or f"exit code {self.code}"
+
+
+class Trial:
+    """One trial of the image that the agent's container runs."""
+
+    def __init__(self, agent: Agent, paths: Paths) -> None:
+        self._agent = agent
+        self._paths = paths
+        self._log = Log(Redactor())
+        self._control = Control(paths.agent_control, [item.id for item in conformance.REQUIREMENTS])
+        adapter = find_adapter(agent.adapter)
+        if adapter is None:
+            raise ValueError(f"there is no adapter {agent.adapter}")
+        self._adapter = adapter
+        self._program = adapter.launch(agent, BRIEF, None).argv[0]
+        self._version = ""
+
+    def findings(self) -> Iterator[Finding]:
+        """Try the requirements in their order."""
+        tried: dict[Requirement, Callable[[], Finding]] = {
+            **{item: self._found(item, text) for item, text in FOUND.items()},
+            conformance.MODEL: self._model,
+            conformance.CLEAN: self._clean,
+            conformance.ENDS: self._ends,
+            conformance.VERSION: self._pinned,
+        }
+        stopped = self._shell()
+        yield stopped
+        for item in conformance.REQUIREMENTS[1:]:
+            if stopped.verdict is Verdict.FAILED:
+                yield Finding(id=item.id, verdict=Verdict.NOT_TRIED)
+                continue
+            found = tried[item]()
+            if item is conformance.PROGRAM:
+                stopped = found
+            yield found
+
+    def close(self) -> None:
+        """Let the agent's container end."""
+        self._control.leave()
+
+    def _shell(self) -> Finding:
+        self._lay_out()
+        self._control.open()
+        try:
+            self._control.greet()
+        except ContainerRefused as refusal:
+            reason = "it can set no limit of processes" if str(refusal) == "pids" else str(refusal)
+            return _failed(conformance.SHELL, reason)
+        except ContainerGone:
+            return _failed(conformance.SHELL, "it ended as soon as it was started")
+        return _passed(conformance.SHELL)
+
+    def _lay_out(self) -> None:
+        """A worktree as an episode's, with one file."""
+        git = Git(git_dir=self._paths.git_dir)
+        git.create()
+        index = git.git_dir / "conformance"
+        entry = f"{worktree.REGULAR} {git.store(b'# Conformance')}\tREADME.md\0".encode()
+        git.run("update-index", "-z", "--index-info", stdin=entry, index=index)
+        tree = git.text("write-tree", index=index)
+        layout = worktree.Layout(
+            head=git.commit_tree(tree, None, "Files\n", DATE), date=DATE, branch="main", plan=""
+        )
+        worktree.lay_out(git, layout, self._paths.worktree)
+
+    def _found(self, item: Requirement, text: str) -> Callable[[], Finding]:
+        def look() -> Finding:
+            if item is conformance.STARTS and not self._adapter.version:
+                return Finding(id=item.id, verdict=Verdict.NOT_TRIED, detail="any program will do")
+            words = text.format(program=shlex.quote(self._program))
+            said = self._run(item, Launch(argv=("/bin/sh", "-c", words)), SHORT_SECONDS)
+            if item is conformance.STARTS and said.code == 0:
+                self._version = said.last
+            return _passed(item, said.last) if said.code == 0 else _failed(item, said.problem)
+
+        return look
+
+    def _model(self) -> Finding:
+        item, name = conformance.MODEL, gateway_api(self._agent)
+        if name is None:
+            return Finding(id=item.id, verdict=Verdict.NOT_TRIED, detail="it needs no gateway")
+        upstream = Upstream(
+            api=APIS[name],
+            endpoint=NOWHERE,
+            key="none",
+            model=self._agent.model,
+            authorities=self._paths.authorities,
+        )
+        meter = Meter(self._agent.max_turns, ())
+        gateway = Gateway(upstream, meter, self._log, self._paths.gateway_port)
+        try:
+            launch = self._adapter.launch(self._agent, BRIEF, gateway.url)
+            worktree.write_home(self._paths.home, launch.home_files)
+            gateway.open()
+            said = self._run(item, launch, MODEL_SECONDS)
+        finally:
+            gateway.close()
+        if meter.last_fault is None:
+            return _failed(item, f"it has asked for no answer of the model: {said.problem}")
+        if said.code is None:
+            return _failed(item, "it goes on asking although the model cannot be reached")
+        return _passed(item)
+
+    def _clean(self) -> Finding:
+        known = (*self._adapter.droppings, worktree.STATE + "/")
+        tops = {path.name for path in self._paths.worktree.iterdir()} - {".git", "README.md"}
+        left = sorted(
+            name
+            for name in tops
+            if not any(_is_dropping(self._paths.worktree / name, pattern) for pattern in known)
+        )
+        item = conformance.CLEAN
+        return _failed(item, f"it left {', '.join(left)}"[:DETAIL]) if left else _passed(item)
+
+    def _ends(self) -> Finding:
+        item = conformance.ENDS
+        return _passed(item) if self._control.clear() else _failed(item, "a process is left")
+
+    def _pinned(self) -> Finding:
+        item, wanted = conformance.VERSION, self._adapter.version
+        if not wanted or not self._version:
+            return Finding(id=item.id, verdict=Verdict.NOT_TRIED)
+        if wanted in self._version:
+            return _passed(item, wanted)
+        return _failed(item, f"the adapter is tested with {wanted}; the image has {self._version}")
+
+    def _run(self, item: Requirement, launch: Launch, seconds: int) -> _Said:
+        said = _Said()
+
+        def take(line: Line) -> None:
+            said.lines.append(line.text)
+            self._log.step(item.id, line.text)
+
+        out, err = LineSink(take), LineSink(take)
+        script = Script(
+            argv=launch.argv, seen=self._paths.agent_sees, environment=launch.environment
+        ).text()
+        command = Command(name=item.id, script=script, limit=seconds, stdin=launch.stdin)
+        try:
+            ending = self._control.run(command, out, err, lambda: None)
+        except ContainerGone:
+            said.lines.append("the container has ended")
+            return said
+        out.end()
+        err.end()
+        said.code = None if ending.timed_out else ending.exit_code
+        return said
+
+
+def _is_dropping(path: Path, pattern: str) -> bool:
+    folder = pattern.endswith("/")
+    return path.match(pattern.rstrip("/")) and (path.is_dir() or not folder)
+
+
+def _passed(item: Requirement, detail: str = "") -> Finding:
+    return Finding(id=item.id, verdict=Verdict.PASSED, detail=detail)
+
+
+def _failed(item: Requirement, detail: str) -> Finding:
+    return Finding(id=item.id, verdict=Verdict.FAILED, detail=detail)
+
+
+def main(arguments: list[str]) -> int:
+    """Try the image; the findings are the termination message. Returns 0 if it conforms."""
+    paths = Paths.under(Path(arguments[1]).resolve()) if arguments[:1] == ["--root"] else Paths()
+    trial = Trial(read_order(paths).agent, paths)
+    findings = Findings(findings=tuple(trial.findings()))
+    trial.close()
+    paths.termination_log.write_text(codec.dumps(findings), encoding="utf-8")
+    return 0 if findings.conforms else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
