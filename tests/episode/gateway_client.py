@@ -14,7 +14,7 @@ from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
 from afresh.episode.log import Log
 from afresh.episode.meter import Meter
-from afresh.episode.model_api import Upstream
+from afresh.episode.model_api import ModelApi, Upstream
 from afresh.episode.redact import Redactor
 from tests.episode.upstream import Answer, Provider, providing
 
@@ -81,10 +81,30 @@ async def talking(
         gateway = make_gateway(
             provider.url + path, max_turns=max_turns, model=model, prices=prices, budget=budget
         )
-        gateway.open()
-        async with aiohttp.ClientSession(gateway.url, auto_decompress=False) as client:
-            talk = Talk(provider, gateway, client)
-            try:
-                yield talk
-            finally:
-                await talk.close()
+        async with _opened(provider, gateway) as talk:
+            yield talk
+
+
+@asynccontextmanager
+async def talking_to(
+    api: ModelApi, answer: Answer, *, model: str | None = None, prices: tuple[Price, ...] = ()
+) -> AsyncIterator[Talk]:
+    """As `talking`, with a provider whose API is `api`."""
+    async with providing(answer) as provider:
+        upstream = Upstream(
+            api=api, endpoint=provider.url, key=KEY, model=model, authorities=Path("/nowhere")
+        )
+        gateway = Gateway(upstream, Meter(20, prices), Log(Redactor()), 0)
+        async with _opened(provider, gateway) as talk:
+            yield talk
+
+
+@asynccontextmanager
+async def _opened(provider: Provider, gateway: Gateway) -> AsyncIterator[Talk]:
+    gateway.open()
+    async with aiohttp.ClientSession(gateway.url, auto_decompress=False) as client:
+        talk = Talk(provider, gateway, client)
+        try:
+            yield talk
+        finally:
+            await talk.close()

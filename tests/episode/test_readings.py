@@ -114,7 +114,7 @@ def test_message_of_anybody_else_has_no_trailers_of_a_subtask(text: str):
     ],
 )
 def test_reset_time_is_read_from_the_headers(headers: dict[str, str], want: float | None):
-    assert AnthropicApi().reset_time(headers, NOW) == want
+    assert AnthropicApi().reset_time(headers, b"", NOW) == want
 
 
 def price(model: str, dollars: str) -> Price:

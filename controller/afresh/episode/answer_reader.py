@@ -12,8 +12,8 @@ from afresh.episode.lines import LineReader
 from afresh.episode.model_api import Answer, Fault, ModelApi, Tokens
 
 MESSAGE_LIMIT = 8 << 20
-# Events that count are small; the long ones carry text.
-EVENT_LIMIT = 256 << 10
+# Where each piece carries counts, the longest is a whole file of 65,536 tokens.
+EVENT_LIMIT = 2 << 20
 
 
 class AnswerReader:

@@ -55,6 +55,10 @@ class AnthropicApi:
         """Whether a header could carry a key."""
         return name in ("x-api-key", "authorization", "cookie")
 
+    def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
+        """Return it whole: it carries neither keys nor the form of the answer."""
+        return query
+
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
         """Set the model, which is in the body."""
         asked["model"] = model
@@ -104,7 +108,12 @@ class AnthropicApi:
             return Fault.NOT_THERE
         return Fault.UNAVAILABLE if status >= 500 else Fault.REJECTED
 
-    def reset_time(self, headers: Mapping[str, str], now: float) -> float | None:
+    def reset_time(
+        self,
+        headers: Mapping[str, str],
+        body: bytes,  # noqa: ARG002
+        now: float,
+    ) -> float | None:
         """Prefer Retry-After; else the latest reset of a limit that is used up."""
         wait = headers.get("retry-after", "")
         if wait.replace(".", "", 1).isdecimal():

@@ -130,7 +130,7 @@ class Forwarder:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api = self._upstream.api
         turn.fault = api.fault_of(answer.status, body)
-        turn.not_before = api.reset_time(headers, time.time())
+        turn.not_before = api.reset_time(headers, body, time.time())
         passed = {
             name: value
             for name, value in returned_headers(answer).items()

@@ -12,10 +12,14 @@ from afresh.contract.words import ModelApiName
 from afresh.episode import credentials
 from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
+from afresh.episode.gemini_api import GeminiApi
 from afresh.episode.model_api import ModelApi, Upstream
 from afresh.episode.workplace import Workplace
 
-APIS: dict[ModelApiName, ModelApi] = {ModelApiName.ANTHROPIC: AnthropicApi()}
+APIS: dict[ModelApiName, ModelApi] = {
+    ModelApiName.ANTHROPIC: AnthropicApi(),
+    ModelApiName.GEMINI: GeminiApi(),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,8 +99,15 @@ class ModelApi(Protocol):
         """Whether a header (lower case) of the agent's could carry a key; it is dropped."""
         ...
 
+    def passed_query(self, path: str, query: str) -> str:
+        """Return the part of a request's query that may reach the provider, or what must."""
+        ...
+
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
-        """Set the model of a request whose JSON body is `asked`; return its path."""
+        """Set the model of a request whose JSON body is `asked`; return its path.
+
+        A request without a body has an `asked` that goes nowhere.
+        """
         ...
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
@@ -115,8 +122,11 @@ class ModelApi(Protocol):
         """Return why the API refused a request."""
         ...
 
-    def reset_time(self, headers: Mapping[str, str], now: float) -> float | None:
-        """Return when the API says that a limit ends, in seconds since the epoch."""
+    def reset_time(self, headers: Mapping[str, str], body: bytes, now: float) -> float | None:
+        """Return when a refusal says that a limit ends, in seconds since the epoch.
+
+        `headers` have names in lower case.
+        """
         ...
 
     def refusal(self, message: str) -> bytes:

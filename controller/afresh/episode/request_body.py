@@ -44,11 +44,11 @@ class BodyDesk:
     async def asked_by(self, request: web.BaseRequest) -> AsyncIterator[Asked]:
         """Give what to send; its body's memory is free when the block ends. Raises Refused."""
         path = request.rel_url.raw_path
-        if not request.can_read_body:
-            yield Asked(path)
-            return
         if self._model is None:
-            yield Asked(path, request.content)
+            yield Asked(path, request.content if request.can_read_body else None)
+            return
+        if not request.can_read_body:
+            yield Asked(self._api.with_model(path, {}, self._model))
             return
         length = request.content_length
         if length is not None and length > BODY_LIMIT:

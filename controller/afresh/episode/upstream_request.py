@@ -67,7 +67,7 @@ def build_request(
         for name, value in _end_to_end(request.headers).items()
         if name.lower() not in not_sent and not upstream.api.is_key_header(name.lower())
     }
-    query = request.rel_url.raw_query_string
+    query = upstream.api.passed_query(asked.path, request.rel_url.raw_query_string)
     url = f"{upstream.endpoint}{asked.path}{'?' if query else ''}{query}"
     return session.request(
         request.method,

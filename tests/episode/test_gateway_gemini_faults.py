@@ -1,0 +1,156 @@
+"""What refusals of the Gemini API mean, as it really writes them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from afresh.episode.gemini_api import GeminiApi
+from afresh.episode.model_api import Fault
+
+NOW = 1_800_000_000.0
+RPC = "type.googleapis.com/google.rpc"
+PLAN = "You exceeded your current quota, please check your plan and billing details."
+DAILY = {
+    "@type": f"{RPC}.QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}],
+}
+
+
+def body(code: int, status: str, message: str, *details: dict[str, Any]) -> bytes:
+    """An error as the API writes it."""
+    error = {"code": code, "message": message, "status": status, "details": list(details)}
+    return json.dumps({"error": error}).encode()
+
+
+def reason(text: str) -> dict[str, Any]:
+    return {"@type": f"{RPC}.ErrorInfo", "reason": text, "domain": "googleapis.com"}
+
+
+def retry(delay: object) -> dict[str, Any]:
+    return {"@type": f"{RPC}.RetryInfo", "retryDelay": delay}
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal", "want"),
+    [
+        pytest.param(
+            400,
+            body(
+                400,
+                "INVALID_ARGUMENT",
+                "API key not valid. Please pass a valid API key.",
+                reason("API_KEY_INVALID"),
+            ),
+            Fault.KEY_REFUSED,
+            id="a wrong key, which is a bad request",
+        ),
+        pytest.param(
+            400,
+            body(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+            Fault.KEY_REFUSED,
+            id="a key that has expired",
+        ),
+        pytest.param(401, body(401, "UNAUTHENTICATED", "no"), Fault.KEY_REFUSED, id="401"),
+        pytest.param(403, body(403, "PERMISSION_DENIED", "no"), Fault.KEY_REFUSED, id="403"),
+        pytest.param(
+            403,
+            body(403, "PERMISSION_DENIED", "not used before", reason("SERVICE_DISABLED")),
+            Fault.KEY_REFUSED,
+            id="a project that may not use the API",
+        ),
+        pytest.param(
+            403,
+            body(403, "PERMISSION_DENIED", "no", reason("BILLING_DISABLED")),
+            Fault.NO_CREDIT,
+            id="a project without billing",
+        ),
+        pytest.param(
+            429,
+            body(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."),
+            Fault.NO_CREDIT,
+            id="no credit left, which is a limit of the rate",
+        ),
+        pytest.param(
+            400,
+            body(400, "FAILED_PRECONDITION", "Please enable billing on your project."),
+            Fault.NO_CREDIT,
+            id="no free tier here",
+        ),
+        pytest.param(
+            429,
+            body(429, "RESOURCE_EXHAUSTED", f"{PLAN} * metric: m, limit: 0, model: gemini-x"),
+            Fault.NO_CREDIT,
+            id="a plan without the model",
+        ),
+        pytest.param(
+            429,
+            body(429, "RESOURCE_EXHAUSTED", f"{PLAN} * metric: m, limit: 20"),
+            Fault.RATE_LIMITED,
+            id="a quota of a minute",
+        ),
+        pytest.param(
+            429,
+            body(429, "RESOURCE_EXHAUSTED", PLAN, DAILY),
+            Fault.RATE_LIMITED,
+            id="the quota of a day",
+        ),
+        pytest.param(429, b"slow down", Fault.RATE_LIMITED, id="429 of a proxy"),
+        pytest.param(404, body(404, "NOT_FOUND", "no model"), Fault.NOT_THERE, id="404"),
+        pytest.param(302, b"", Fault.NOT_THERE, id="302"),
+        pytest.param(
+            400,
+            body(
+                400,
+                "INVALID_ARGUMENT",
+                "The input token count (1200000) exceeds the maximum number of tokens allowed.",
+            ),
+            Fault.TOO_LONG,
+            id="a conversation that is too long",
+        ),
+        pytest.param(413, b"", Fault.TOO_LONG, id="413"),
+        pytest.param(
+            400,
+            body(400, "INVALID_ARGUMENT", "Please ensure that function call turns alternate."),
+            Fault.REJECTED,
+            id="400 of the agent's making",
+        ),
+        pytest.param(500, body(500, "INTERNAL", "an error"), Fault.UNAVAILABLE, id="500"),
+        pytest.param(503, body(503, "UNAVAILABLE", "overloaded"), Fault.UNAVAILABLE, id="503"),
+        pytest.param(504, body(504, "DEADLINE_EXCEEDED", "late"), Fault.UNAVAILABLE, id="504"),
+        pytest.param(529, b"<html>", Fault.UNAVAILABLE, id="529 of a proxy"),
+        pytest.param(
+            503,
+            b"[" + body(503, "UNAVAILABLE", "overloaded") + b"]",
+            Fault.UNAVAILABLE,
+            id="an error in a list",
+        ),
+        pytest.param(400, b'{"error": "no"}', Fault.REJECTED, id="an error in another form"),
+        pytest.param(400, b"[" * 100_000, Fault.REJECTED, id="a body that is nested too deeply"),
+    ],
+)
+def test_fault_is_what_the_error_says_of_itself(status: int, refusal: bytes, want: Fault):
+    assert GeminiApi().fault_of(status, refusal) is want
+
+
+@pytest.mark.parametrize(
+    ("headers", "refusal", "want"),
+    [
+        pytest.param({}, body(429, "", PLAN, retry("34s")), NOW + 34, id="seconds"),
+        pytest.param({}, body(429, "", PLAN, retry("34.5s")), NOW + 34.5, id="parts of a second"),
+        pytest.param({}, body(429, "", PLAN, retry("250ms")), NOW + 0.25, id="milliseconds"),
+        pytest.param({}, body(429, "", "Please retry in 7.5s."), NOW + 7.5, id="words"),
+        pytest.param({}, body(429, "", PLAN, DAILY, retry("9s")), NOW + 9, id="a day's quota"),
+        pytest.param(
+            {"retry-after": "60"}, body(429, "", PLAN, retry("34s")), NOW + 60, id="a header"
+        ),
+        pytest.param({}, body(429, "", PLAN, DAILY), None, id="no time at all"),
+        pytest.param({}, body(429, "", PLAN, retry("soon")), None, id="a word"),
+        pytest.param({}, body(429, "", PLAN, retry(["9s"])), None, id="a list"),
+        pytest.param({}, b"slow down", None, id="no error of the API"),
+    ],
+)
+def test_reset_time_is_what_the_refusal_advises(
+    headers: dict[str, str], refusal: bytes, want: float | None
+):
+    assert GeminiApi().reset_time(headers, refusal, NOW) == want
