@@ -31,27 +31,38 @@ class Break(Enum):
     HANG = "hang"
 
 
+class Reason(Enum):
+    """Why an API refuses a request; each dialect says it in its own form."""
+
+    UNAUTHORIZED = "unauthorized"
+    NO_CREDIT = "no-credit"
+    RATE_LIMITED = "rate-limited"
+    SERVER_ERROR = "server-error"
+    UNAVAILABLE = "unavailable"
+    OVERLOADED = "overloaded"
+    BAD_REQUEST = "bad-request"
+    NOT_FOUND = "not-found"
+    TOO_LARGE = "too-large"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error that the API answers with."""
+    """An error that the API answers with; `message` replaces the API's usual one."""
 
-    status: int
-    kind: str
-    message: str
+    reason: Reason
+    message: str = ""
     retry_after: int | None = None
 
 
 Failure = Break | Refusal
 
 FAILURES: dict[str, Failure] = {
-    "unauthorized": Refusal(401, "authentication_error", "invalid x-api-key"),
-    "no-credit": Refusal(
-        400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
-    ),
-    "rate-limited": Refusal(429, "rate_limit_error", "The rate limit is exceeded", retry_after=1),
-    "server-error": Refusal(500, "api_error", "Internal server error"),
-    "unavailable": Refusal(503, "api_error", "Service unavailable"),
-    "overloaded": Refusal(529, "overloaded_error", "Overloaded"),
+    "unauthorized": Refusal(Reason.UNAUTHORIZED),
+    "no-credit": Refusal(Reason.NO_CREDIT),
+    "rate-limited": Refusal(Reason.RATE_LIMITED, retry_after=1),
+    "server-error": Refusal(Reason.SERVER_ERROR),
+    "unavailable": Refusal(Reason.UNAVAILABLE),
+    "overloaded": Refusal(Reason.OVERLOADED),
     **{fault.value: fault for fault in Break},
 }
 

@@ -1,13 +1,14 @@
 """Says what the scripted model answers: a conversation goes in, a reply comes out.
 
 The answer depends on the conversation alone, so restarts and parallel episodes change nothing. It
-must not know HTTP, tokens or misbehaviour.
+must not know HTTP, an API, an agent program's tools, tokens or misbehaviour.
 """
 
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,25 @@ _OUTBOX = ".afresh/outbox"
 _PASSED = re.compile(r"^OK$", re.MULTILINE)
 
 
+class Tool(Enum):
+    """What an agent can be asked to do, whatever its program calls it."""
+
+    RUN = "run"
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of a tool."""
+    """One use of a tool; paths are relative to the worktree.
 
-    name: str
-    input: dict[str, Any]
+    `input` has `command` (run), `path` (read), `path` and `content` (write), or `path`, `old` and
+    `new` (edit).
+    """
+
+    tool: Tool
+    input: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +54,16 @@ class Reply:
 class Conversation:
     """What matters in a request: the latest brief, and what the tools answered since then.
 
-    `briefs` tells how many the context holds: more than one where an agent goes on with its own.
+    `results` holds one text for each turn that used tools. `briefs` tells how many the context
+    holds: more than one where an agent goes on with its own. `tools` are the names that the request
+    offers, `instructions` the system prompt.
     """
 
     brief: str
     briefs: int
     results: tuple[str, ...]
     tools: frozenset[str]
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +86,6 @@ class Script:
         return _next_reply(self.work, results[1:])
 
 
-def read_conversation(body: dict[str, Any]) -> Conversation:
-    """Find the latest brief in a Messages request, and the results of each turn since."""
-    brief, briefs, turns = "", 0, []
-    for message in body["messages"]:
-        blocks = _blocks(message)
-        results = [_text_of(block) for block in blocks if block.get("type") == "tool_result"]
-        if message["role"] == "assistant" and any(
-            block.get("type") == "tool_use" for block in blocks
-        ):
-            turns.append("")
-        elif results and turns:
-            turns[-1] = "\n".join([turns[-1], *results]).strip("\n")
-        elif message["role"] == "user" and (text := _said_by_user(blocks)):
-            brief, briefs, turns = text, briefs + 1, []
-    tools = frozenset(str(tool.get("name")) for tool in body.get("tools", []))
-    return Conversation(brief=brief, briefs=briefs, results=tuple(turns), tools=tools)
-
-
 def load_scripts(folder: Path) -> tuple[Script, ...]:
     """Read the subtasks and the script of each from the demo's folder."""
     subtasks = json.loads((folder / "subtasks.json").read_text(encoding="utf-8"))
@@ -102,14 +101,12 @@ def find_script(scripts: Iterable[Script], brief: str) -> Script | None:
     return next((script for script in scripts if _words(script.prompt) in words), None)
 
 
-def without_script(conversation: Conversation) -> Reply:
-    """Answer a prompt that has no script: block with the reason, where there are tools."""
+def without_script(*, can_write: bool) -> Reply:
+    """Answer a prompt that has no script: block with the reason, where that can be written."""
     reason = (
         "The demo's model is scripted and knows only the demo's own prompts; this is another one."
     )
-    if conversation.results or "Write" not in conversation.tools:
-        return Reply(reason)
-    return blocked(reason)
+    return blocked(reason) if can_write else Reply(reason)
 
 
 def blocked(reason: str) -> Reply:
@@ -119,12 +116,12 @@ def blocked(reason: str) -> Reply:
 
 def run(command: str) -> Call:
     """Return the use of a shell."""
-    return Call("Bash", {"command": command, "description": "Run a command"})
+    return Call(Tool.RUN, {"command": command})
 
 
 def write_file(path: str, content: str) -> Call:
-    """Return the writing of a new file; `path` is relative to the worktree."""
-    return Call("Write", {"file_path": path, "content": content})
+    """Return the writing of a new file."""
+    return Call(Tool.WRITE, {"path": path, "content": content})
 
 
 def _next_reply(replies: Iterable[Reply], results: Iterable[str]) -> Reply:
@@ -163,7 +160,7 @@ def _load_reply(entry: dict[str, Any], folder: Path) -> Reply:
         text=entry.get("say", ""),
         calls=tuple(
             Call(
-                call["name"],
+                Tool(call["tool"]),
                 {key: _load_text(value, folder) for key, value in call["input"].items()},
             )
             for call in calls
@@ -181,24 +178,6 @@ def _load_text(value: str | list[str] | dict[str, str], folder: Path) -> str:
             return "\n".join(value)
         case _:
             return (folder / value["file"]).read_text(encoding="utf-8")
-
-
-def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _said_by_user(blocks: list[dict[str, Any]]) -> str:
-    # Agents wrap what they add themselves in this tag.
-    texts = [_text_of(block) for block in blocks if block.get("type") == "text"]
-    return "\n".join(text for text in texts if not text.startswith("<system-reminder>"))
-
-
-def _text_of(block: dict[str, Any]) -> str:
-    content = block.get("text") or block.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(_text_of(part) for part in content)
 
 
 def _words(text: str) -> str:

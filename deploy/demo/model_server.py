@@ -1,8 +1,9 @@
-"""A scripted model behind the Anthropic Messages API, which drives a real agent.
+"""A scripted model behind the APIs of real providers, which drives a real agent.
 
     python3 model_server.py --port 8081 --api-key-file /s/api-key --delay 0.3
 
-It owns the API's routes, its key and its failures on the wire. It must not know what a script says.
+It owns the check of the key and the failures on the wire. It must not know what a script says, nor
+the form of any API: those are the dialects'.
 """
 
 import argparse
@@ -13,11 +14,12 @@ import socket
 import struct
 import sys
 import time
-from datetime import UTC, datetime, timedelta
-from itertools import takewhile
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from anthropic_messages import AnthropicMessages
 from http_wire import (
     ALL_ADDRESSES,
     BrokenBodyError,
@@ -33,34 +35,23 @@ from model_behaviours import (
     Break,
     Countdown,
     Failure,
+    Reason,
     Refusal,
     UnknownBehaviourError,
     act,
     find_directives,
     without_directives,
 )
-from model_messages import (
-    build_message,
-    count_tokens,
-    error_body,
-    list_models,
-    server_sent,
-    stream_events,
-)
-from model_script import (
-    Conversation,
-    Reply,
-    find_script,
-    load_scripts,
-    read_conversation,
-    without_script,
-)
+from model_dialect import Asked, Dialect, RefusedError, Route
+from model_script import Conversation, Reply, find_script, load_scripts, without_script
+from model_tools import Turn, can_write, use_tools
 
+DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(),)
 _FOLDER = Path(__file__).parent
 _BODY_BYTES = 32 * 1024 * 1024
 _STREAM = {"content-type": "text/event-stream", "cache-control": "no-cache"}
 _JSON = {"content-type": "application/json"}
-_UNFINISHED = Reply("I have read the code and will now change it, beginning with")
+_UNFINISHED = Turn("I have read the code and will now change it, beginning with")
 
 
 class ModelServer(WireServer):
@@ -79,7 +70,7 @@ class ModelServer(WireServer):
         self._scripts = load_scripts(_FOLDER)
         self._countdown = Countdown()
 
-    def respond(self, conversation: Conversation) -> tuple[str, Reply | Failure]:
+    def respond(self, conversation: Conversation) -> tuple[str, Turn | Failure]:
         """Return a name for the log, and what to answer; raises UnknownBehaviourError."""
         if self._limit_file and self._limit_file.exists():
             return "limited", FAILURES["rate-limited"]
@@ -87,19 +78,16 @@ class ModelServer(WireServer):
         if failure := self._countdown.due_failure(conversation, directives):
             return "failure", failure
         if asked := act(directives, len(conversation.results)):
-            return "asked", asked
+            return "asked", use_tools(asked, conversation.tools)
+        name, reply = self._scripted(conversation)
+        return name, use_tools(reply, conversation.tools)
+
+    def _scripted(self, conversation: Conversation) -> tuple[str, Reply]:
         script = find_script(self._scripts, without_directives(conversation.brief))
         if script is None:
-            return "unscripted", without_script(conversation)
+            can = can_write(conversation.tools) and not conversation.results
+            return "unscripted", without_script(can_write=can)
         return script.subtask, script.reply(conversation.results)
-
-
-class _RefusedError(Exception):
-    """A request that cannot be answered; the connection is not used again."""
-
-    def __init__(self, status: int, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.refusal = Refusal(status, kind, message)
 
 
 class _ModelHandler(WireHandler):
@@ -109,39 +97,28 @@ class _ModelHandler(WireHandler):
         self.do_GET()
 
     def do_GET(self) -> None:  # noqa: N802 - the inherited name
-        path = self.path.partition("?")[0]
-        if path in ("/", "/healthz"):
+        if self._path() in ("/", "/healthz"):
             self.answer(200, b"ok\n", {"content-type": "text/plain"})
             return
-        try:
-            self._check_key()
-            if path != "/v1/models":
-                raise _not_found(path)
-        except _RefusedError as error:
-            self._refuse(error.refusal)
-        else:
-            self._answer_json(200, list_models())
+        self._serve()
 
     def do_POST(self) -> None:  # noqa: N802 - the inherited name
-        path = self.path.partition("?")[0]
+        self._serve()
+
+    def _path(self) -> str:
+        return self.path.partition("?")[0]
+
+    def _serve(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        dialect = find_dialect(self._path(), headers)
         try:
             # The body comes first: a client that is still sending would miss the refusal.
             text = self._read_body()
-            self._check_key()
-            if path == "/v1/messages/count_tokens":
-                self._answer_json(200, count_tokens(_messages_request(text)))
-            elif path == "/v1/messages":
-                self._converse(_messages_request(text))
-            else:
-                raise _not_found(path)
-        except _RefusedError as error:
+            self._check_key(dialect.key_of(headers))
+            self._answer_route(dialect, text)
+        except RefusedError as error:
             self.close_connection = True
-            self._refuse(error.refusal)
-
-    def _check_key(self) -> None:
-        key = self.headers.get("x-api-key", "").encode("latin-1", "replace")
-        if not is_secret(key, self.server.key_file):
-            raise _RefusedError(401, "authentication_error", "invalid x-api-key")
+            self._refuse(dialect, error.refusal)
 
     def _read_body(self) -> bytes:
         text = bytearray()
@@ -149,57 +126,73 @@ class _ModelHandler(WireHandler):
             for piece in body_pieces(self.headers, self.rfile):
                 text += piece
                 if len(text) > _BODY_BYTES:
-                    raise _RefusedError(413, "request_too_large", "the request is over 32 MiB")
+                    raise RefusedError(Refusal(Reason.TOO_LARGE, "the request is over 32 MiB"))
         except BrokenBodyError as error:
-            raise _RefusedError(400, "invalid_request_error", str(error)) from error
+            raise RefusedError(Refusal(Reason.BAD_REQUEST, str(error))) from error
         return bytes(text)
 
-    def _converse(self, body: dict[str, Any]) -> None:
-        conversation = read_conversation(body)
+    def _check_key(self, key: str) -> None:
+        if not is_secret(key.encode("latin-1", "replace"), self.server.key_file):
+            raise RefusedError(Refusal(Reason.UNAUTHORIZED))
+
+    def _answer_route(self, dialect: Dialect, text: bytes) -> None:
+        path = self._path()
+        method = "GET" if self.command == "HEAD" else self.command
+        match dialect.route(method, path):
+            case Route.CONVERSE:
+                self._converse(dialect, _understand(dialect, path, text))
+            case Route.COUNT:
+                self._answer_json(200, dialect.count(_understand(dialect, path, text)))
+            case Route.MODELS:
+                self._answer_json(200, dialect.models())
+            case None:
+                raise RefusedError(Refusal(Reason.NOT_FOUND, f"there is no {path}"))
+
+    def _converse(self, dialect: Dialect, asked: Asked) -> None:
+        conversation = asked.conversation
         try:
             name, response = self.server.respond(conversation)
         except UnknownBehaviourError as error:
-            raise _RefusedError(400, "invalid_request_error", str(error)) from error
+            raise RefusedError(Refusal(Reason.BAD_REQUEST, str(error))) from error
         time.sleep(self.server.delay)
         where = f"brief {conversation.briefs}, turn {len(conversation.results) + 1}"
-        self.log_message("%s", f"{name}, {where}: {_in_short(response)}")
+        self.log_message("%s", f"{name}, {where}: {_in_short(dialect, response)}")
         match response:
-            case Reply():
-                self._send_message(build_message(body, response), bool(body.get("stream")))
+            case Turn():
+                self._send_turn(dialect, asked, response)
             case Refusal():
-                self._refuse(response)
+                self._refuse(dialect, response)
             case Break.RESET:
                 self._reset()
             case Break.EMPTY:
-                self.answer(200, b"", _STREAM if body.get("stream") else _JSON)
+                self.answer(200, b"", _STREAM if asked.is_stream else _JSON)
             case Break.CUT_OFF:
-                self._cut_off(build_message(body, _UNFINISHED), bool(body.get("stream")))
+                self._cut_off(dialect, asked)
             case Break.HANG:
                 # Whatever the client does next, giving up included, makes its connection readable.
                 select.select([self.connection], [], [])
                 self.close_connection = True
 
-    def _send_message(self, message: dict[str, Any], is_stream: bool) -> None:
-        if not is_stream:
-            self._answer_json(200, message)
+    def _send_turn(self, dialect: Dialect, asked: Asked, turn: Turn) -> None:
+        if not asked.is_stream:
+            self._answer_json(200, dialect.message(asked, turn))
             return
         self.start_chunks(200, _STREAM)
-        for event in stream_events(message):
-            self.send_chunk(server_sent(event))
+        for event in dialect.stream(asked, turn):
+            self.send_chunk(event)
         self.send_chunk(b"")
 
-    def _cut_off(self, message: dict[str, Any], is_stream: bool) -> None:
+    def _cut_off(self, dialect: Dialect, asked: Asked) -> None:
         self.close_connection = True
-        if not is_stream:
-            text = json.dumps(message).encode()
+        if not asked.is_stream:
+            text = json.dumps(dialect.message(asked, _UNFINISHED)).encode()
             self.start_answer(200, {**_JSON, "content-length": str(len(text))})
             self.wfile.write(text[: len(text) // 2])
             return
+        events = list(dialect.stream(asked, _UNFINISHED))
         self.start_chunks(200, _STREAM)
-        for event in takewhile(
-            lambda event: event["type"] != "content_block_stop", stream_events(message)
-        ):
-            self.send_chunk(server_sent(event))
+        for event in events[: len(events) // 2]:
+            self.send_chunk(event)
 
     def _reset(self) -> None:
         # Closing a socket that lingers for no time sends RST; a shutdown would send FIN first.
@@ -207,47 +200,38 @@ class _ModelHandler(WireHandler):
         os.close(self.connection.detach())
         self.close_connection = True
 
-    def _refuse(self, refusal: Refusal) -> None:
-        headers = {}
-        if refusal.retry_after is not None:
-            now = datetime.now(UTC)  # noqa: TID251 - a server's answer tells the real time
-            reset = now + timedelta(seconds=refusal.retry_after)
-            headers = {
-                "retry-after": str(refusal.retry_after),
-                "anthropic-ratelimit-requests-remaining": "0",
-                "anthropic-ratelimit-requests-reset": reset.isoformat(timespec="seconds"),
-            }
-        self._answer_json(refusal.status, error_body(refusal.kind, refusal.message), headers)
+    def _refuse(self, dialect: Dialect, refusal: Refusal) -> None:
+        said = dialect.refuse(refusal, _now())
+        self._answer_json(said.status, said.body, said.headers)
 
     def _answer_json(
-        self, status: int, value: dict[str, Any], headers: dict[str, str] | None = None
+        self, status: int, value: dict[str, Any], headers: Mapping[str, str] | None = None
     ) -> None:
         self.answer(status, json.dumps(value).encode(), {**_JSON, **(headers or {})})
 
 
-def _messages_request(text: bytes) -> dict[str, Any]:
+def find_dialect(path: str, headers: Mapping[str, str]) -> Dialect:
+    """Return the API that a request is meant for: the first that claims it, else the first."""
+    return next((dialect for dialect in DIALECTS if dialect.claims(path, headers)), DIALECTS[0])
+
+
+def _understand(dialect: Dialect, path: str, text: bytes) -> Asked:
     try:
-        body: dict[str, Any] = json.loads(text)
-        read_conversation(body)
+        return dialect.read(path, json.loads(text))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise _RefusedError(
-            400, "invalid_request_error", "this is not a Messages request"
-        ) from error
-    if not str(body.get("model", "")).startswith("claude-"):
-        raise _RefusedError(404, "not_found_error", f"model: {body.get('model')}")
-    return body
+        raise RefusedError(Refusal(Reason.BAD_REQUEST)) from error
 
 
-def _not_found(path: str) -> _RefusedError:
-    return _RefusedError(404, "not_found_error", f"there is no {path}")
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - a server's answer tells the real time
 
 
-def _in_short(response: Reply | Failure) -> str:
+def _in_short(dialect: Dialect, response: Turn | Failure) -> str:
     match response:
-        case Reply():
-            return ", ".join(call.name for call in response.calls) or "end of turn"
+        case Turn():
+            return ", ".join(use.name for use in response.uses) or "end of turn"
         case Refusal():
-            return f"refuse with {response.status}"
+            return f"refuse with {dialect.refuse(response, _now()).status}"
         case Break():
             return response.value
 
@@ -255,7 +239,9 @@ def _in_short(response: Reply | Failure) -> str:
 def main() -> int:
     """Serve until told to end."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--api-key-file", type=Path, required=True, help="what x-api-key must be")
+    parser.add_argument(
+        "--api-key-file", type=Path, required=True, help="the key that is asked for"
+    )
     parser.add_argument("--host", default=ALL_ADDRESSES, help="where to listen (default: all)")
     parser.add_argument("--port", type=int, default=8081, help="0 takes a free one (default: 8081)")
     parser.add_argument(
