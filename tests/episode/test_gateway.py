@@ -250,13 +250,20 @@ async def test_request_without_a_turn_left_is_refused_before_its_body_is_read():
     assert talk.gateway.meter.limit_reached
 
 
-async def test_refusal_reaches_the_agent_with_its_status_headers_and_body():
+@pytest.mark.parametrize(
+    ("wait", "want"),
+    [pytest.param("5", "5", id="a short wait"), pytest.param("600", None, id="too long a wait")],
+)
+async def test_refusal_reaches_the_agent_with_its_status_body_and_no_wait_that_is_too_long(
+    wait: str, want: str | None
+):
     async with (
-        talking(refuses(429, "rate_limit_error", "slow", Retry_After="9")) as talk,
+        talking(refuses(429, "rate_limit_error", "slow", Retry_After=wait, Request_Id="r")) as talk,
         talk.client.post(MESSAGES, json={}) as answer,
     ):
         assert answer.status == 429
-        assert answer.headers["Retry-After"] == "9"
+        assert answer.headers["Request-Id"] == "r"
+        assert answer.headers.get("Retry-After") == want
         assert (await answer.json())["error"]["message"] == "slow"
 
 

@@ -14,6 +14,7 @@ from afresh.episode.control import Command, ContainerGone, Ending
 from afresh.episode.disk_watch import watching_disk
 from afresh.episode.ending import Ended
 from afresh.episode.lines import Line, LineSink
+from afresh.episode.outage_watch import watching_outage
 from afresh.episode.script import Script
 from afresh.episode.step import GONE, meet, run_step
 from afresh.episode.workplace import AGENT, SETUP, Workplace
@@ -91,27 +92,30 @@ def run_agent(
     signs = Signs()
     out = LineSink(_teller(work, signs, reader.event))
     err = LineSink(_teller(work, signs, reader.error))
-    script = Script(
-        argv=launch.argv, seen=work.paths.agent_sees, environment=launch.environment
-    ).text()
-    limit = work.order.agent.timeout_seconds
-    command = Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
     try:
-        with watching_disk(work) as disk:
-            ending = work.agent_control.run(command, out, err, started)
+        with watching_disk(work) as disk, watching_outage(work) as outage:
+            ending = work.agent_control.run(_command(work, launch), out, err, started)
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     work.reporter.reached("agentEnded")
     cleared = ending.exit_code is None or work.agent_control.clear()
     out.end()
     err.end()
-    full = disk is not None and disk.is_full
+    full = FULL if disk is not None and disk.is_full else None
     return AgentEnd(
-        verdict=FULL if full else _verdict(ending, cleared, reader.verdict),
+        verdict=full or outage.verdict or _verdict(ending, cleared, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,
     )
+
+
+def _command(work: Workplace, launch: Launch) -> Command:
+    script = Script(
+        argv=launch.argv, seen=work.paths.agent_sees, environment=launch.environment
+    ).text()
+    limit = work.order.agent.timeout_seconds
+    return Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
 
 
 def _teller(

@@ -17,6 +17,7 @@ from aiohttp import web
 from afresh.episode.answer_reader import AnswerReader
 from afresh.episode.meter import Meter, NothingLeft, Turn
 from afresh.episode.model_api import Fault, Route, Upstream
+from afresh.episode.outage import is_too_long
 from afresh.episode.request_body import BodyDesk, Refused, read_whole
 from afresh.episode.upstream_request import build_request, open_session, returned_headers
 
@@ -25,6 +26,8 @@ ERROR_LIMIT = 64 << 10
 HEADER_LIMIT = 64 << 10
 NOT_A_MODEL_PATH = "Only requests for the model pass."
 UNREACHABLE = "The model's endpoint cannot be reached."
+# Some programs sleep for as long as they are told; the operator does that without a pod.
+WAITS = frozenset({"retry-after", "retry-after-ms"})
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
@@ -128,13 +131,15 @@ class Forwarder:
     async def _refused(self, answer: aiohttp.ClientResponse, turn: Turn) -> web.Response:
         body = await read_whole(answer.content, ERROR_LIMIT) or b""
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        api = self._upstream.api
+        api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
-        turn.not_before = api.reset_time(headers, body, time.time())
+        turn.not_before = api.reset_time(headers, body, now)
+        is_long = turn.not_before is not None and is_too_long(turn.not_before - now)
+        withheld = {"content-length"} | (WAITS if is_long else set())
         passed = {
             name: value
             for name, value in returned_headers(answer).items()
-            if name.lower() != "content-length"
+            if name.lower() not in withheld
         }
         return web.Response(status=answer.status, body=body, headers=passed)
 

@@ -6,15 +6,17 @@ requests under way count as turns until they fail. How counts become Usage is `t
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.model_api import Answer, Fault
+from afresh.episode.outage import Outage
 from afresh.episode.tally import Tally, cost_of
 
-NOT_NOW = "The model's provider is busy; this is tried again later."
+NOT_NOW = "The model's provider fails; there is no use in asking it again now."
 NO_TURN_LEFT = "The turn limit of this task is reached."
 NO_BUDGET_LEFT = "The budget of this work is used up."
 NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
@@ -22,11 +24,6 @@ NO_PRICE = "The model has no price, and the budget of this work is an amount of 
 
 class NothingLeft(Exception):  # noqa: N818  # an answer to the agent
     """No request for the model passes any more. The argument is a sentence for the agent."""
-
-
-# An episode that is refused before its first answer has nothing to lose: trying again is for the
-# operator, which knows who else uses the key.
-BUSY = (Fault.RATE_LIMITED, Fault.UNAVAILABLE)
 
 
 class Turn:
@@ -37,6 +34,7 @@ class Turn:
 
     def __init__(self, meter: "Meter") -> None:
         self._meter = meter
+        self.asked = time.monotonic()
         self.answer: Answer | None = None
         self.fault: Fault | None = None
         self.not_before: float | None = None
@@ -66,6 +64,7 @@ class Meter:
         self._before = Tally()
         self._subtask = Tally()
         self._under_way: set[Turn] = set()
+        self._outage = Outage()
         self._lock = threading.Lock()
         self.on_first_answer: Callable[[], None] = lambda: None
         self.limit_reached = False
@@ -79,6 +78,7 @@ class Meter:
         with self._lock:
             self._before = self._before.plus(self._subtask)
             self._subtask = Tally()
+            self._outage.begin_again()
             self.limit_reached = False
             self.last_fault = None
             self.not_before = None
@@ -91,7 +91,7 @@ class Meter:
             if self._exceeds(self._used(), reached=True):
                 self.budget_refused = True
                 raise NothingLeft(NO_BUDGET_LEFT)
-            if self.last_fault in BUSY and self._before.turns + self._subtask.turns == 0:
+            if self._outage.refuses(time.monotonic()):
                 raise NothingLeft(NOT_NOW)
             if self._subtask.turns + len(self._under_way) >= self._max_turns:
                 self.limit_reached = True
@@ -112,8 +112,7 @@ class Meter:
                 self._note_price(answer)
             fault = turn.fault or (answer.fault if answer else None)
             if fault or (answer and answer.ended):
-                self.last_fault = fault
-                self.not_before = turn.not_before
+                self._note_end(turn, fault)
         if is_first:
             self.on_first_answer()
 
@@ -127,6 +126,12 @@ class Meter:
             over = self._exceeds(self._used(with_open=True))
             self.budget_refused |= over
             return over or self.unpriced_model is not None
+
+    @property
+    def gives_up_for(self) -> Fault | None:
+        """Why the agent is to be ended, if the provider lets it get no further."""
+        with self._lock:
+            return None if self._under_way else self._outage.gives_up_for(time.monotonic())
 
     @property
     def is_used_up(self) -> bool:
@@ -143,6 +148,17 @@ class Meter:
         """Return what this subtask has used."""
         with self._lock:
             return self._subtask.usage(priced=bool(self._pricing))
+
+    def _note_end(self, turn: Turn, fault: Fault | None) -> None:
+        self.last_fault = fault
+        self.not_before = turn.not_before
+        if fault is None:
+            self._outage.answered()
+            return
+        now = time.monotonic()
+        wait = None if turn.not_before is None else turn.not_before - time.time()
+        has_begun = turn.answer is not None and turn.answer.began
+        self._outage.failed(fault, now, wait=wait, lasted=now - turn.asked if has_begun else 0.0)
 
     def _used(self, *, with_open: bool = False) -> Tally:
         used = self._before.plus(self._subtask)

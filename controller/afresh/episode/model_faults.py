@@ -18,14 +18,20 @@ def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
     """Yield why the agent failed, as far as the gateway can tell."""
     if meter.budget_refused:
         yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=BUDGET)
-    if meter.last_fault in _OUTCOMES:
-        yield Verdict(
-            outcome=_OUTCOMES[meter.last_fault], message=_sentence(order, meter.last_fault)
-        )
+    fault = fault_verdict(order, meter.last_fault)
+    if fault.outcome:
+        yield fault
     if meter.limit_reached:
         yield Verdict(
             outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
         )
+
+
+def fault_verdict(order: Order, fault: Fault | None) -> Verdict:
+    """Return what a fault says, if it is not of the agent's own making."""
+    if fault not in _OUTCOMES:
+        return Verdict()
+    return Verdict(outcome=_OUTCOMES[fault], message=_sentence(order, fault))
 
 
 def price_verdicts(meter: Meter) -> Iterator[Verdict]:

@@ -14,7 +14,7 @@ from yarl import URL
 
 from afresh.episode.model_api import Upstream
 
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
 HOP_BY_HOP = frozenset(
     {

@@ -1,0 +1,90 @@
+"""How long a provider that fails is asked again, and when its agent's run is given up.
+
+Owns the patience with faults in a row. Pure: it is told what happens and when, and knows neither
+requests nor programs. Times are seconds of one clock that never goes back.
+"""
+
+from dataclasses import dataclass
+
+from afresh.episode.model_api import Fault
+
+# Until then an agent's program may ask again: its own quick retries take two to seven seconds, and
+# a fault that they outlast costs nothing. Longer, they only use up the time of the episode.
+RETRY_SECONDS = 8.0
+# Until then a program that has been refused may end by itself, and write down what it has done.
+END_SECONDS = 10.0
+# One refusal may be that of a side request, for a cheaper model or another endpoint.
+IN_A_ROW = 2
+# Some programs ask again at once, and for ever.
+TRIES = 4
+
+PERMANENT = frozenset({Fault.KEY_REFUSED, Fault.NO_CREDIT, Fault.UNTRUSTED, Fault.NOT_THERE})
+BUSY = frozenset({Fault.RATE_LIMITED, Fault.UNAVAILABLE})
+TRANSIENT = BUSY | {Fault.UNREACHABLE, Fault.EMPTY}
+
+
+@dataclass(slots=True)
+class Outage:
+    """The faults since the last whole answer.
+
+    What the agent's own request caused is none: it says nothing of the next one.
+    """
+
+    _fault: Fault | None = None
+    _since: float | None = None
+    _count: int = 0
+    _is_final: bool = False
+    _has_answered: bool = False
+
+    def answered(self) -> None:
+        """Take in a whole answer: whatever was, is over."""
+        self._has_answered = True
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget the faults: another run of the agent begins."""
+        self._fault = None
+        self._since = None
+        self._count = 0
+        self._is_final = False
+
+    def failed(
+        self, fault: Fault, now: float, *, wait: float | None = None, lasted: float = 0.0
+    ) -> None:
+        """Take in a fault, with how long the provider asks to be left alone, where it says so.
+
+        `lasted`: for how long the answer went on that broke off.
+        """
+        # A model that has answered is there: it is another one that is not.
+        is_elsewhere = fault is Fault.NOT_THERE and self._has_answered
+        if is_elsewhere or fault not in PERMANENT | TRANSIENT:
+            return
+        if self._since is None or lasted >= RETRY_SECONDS:
+            self.begin_again()
+            self._since = now
+        self._fault = fault
+        self._count += 1
+        # An episode that is turned away before its first answer has nothing to lose: trying again
+        # is for the operator, which knows who else uses the key.
+        is_unwelcome = fault in BUSY and not self._has_answered
+        is_repeated = self._count >= (IN_A_ROW if fault in PERMANENT else TRIES)
+        is_long = wait is not None and is_too_long(wait)
+        self._is_final |= is_unwelcome or is_repeated or is_long
+
+    def refuses(self, now: float) -> bool:
+        """Whether the provider is not to be asked any more."""
+        return self._is_final or (self._since is not None and now >= self._since + RETRY_SECONDS)
+
+    def gives_up_for(self, now: float) -> Fault | None:
+        """Return why a program that has no request under way will get no further by itself.
+
+        One fault alone is no reason: the program may be busy with something else.
+        """
+        if self._since is None or now < self._since + END_SECONDS:
+            return None
+        return self._fault if self._is_final or self._count >= IN_A_ROW else None
+
+
+def is_too_long(wait: float) -> bool:
+    """Whether no agent waits for as many seconds, which its provider asks to be left alone."""
+    return wait > RETRY_SECONDS
