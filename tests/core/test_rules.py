@@ -223,7 +223,6 @@ def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
 UNSUPPORTED = [
     ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
     ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
-    ({"verify": {"command": ["true"], "image": "a:1"}}, {}, "verify.image"),
     ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
     ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
     ({}, {"egress": [{}]}, "egress"),

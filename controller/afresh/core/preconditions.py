@@ -3,8 +3,10 @@
 Each is named as the fact that it finds, and stalls the package with the sentence that mends it.
 """
 
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from afresh.api.work_package import WorkPackage
 from afresh.core import graph
 from afresh.core.actions import Answer
 from afresh.core.answers import stall
@@ -57,12 +59,17 @@ def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
-    """The package brings an image that its class does not allow."""
-    image = seen.package.spec.image
-    if image is None or seen.agent_class is None:
+    """The package brings an image, its own or verify's, that its class does not allow."""
+    if seen.agent_class is None:
         return None
     allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
-    if any(fnmatchcase(image, pattern) for pattern in allowed):
+    strange = (
+        image
+        for image in _images(seen.package)
+        if not any(fnmatchcase(image, pattern) for pattern in allowed)
+    )
+    image = next(strange, None)
+    if image is None:
         return None
     return stall(
         Reason.IMAGE_NOT_ALLOWED,
@@ -70,6 +77,14 @@ def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
         f"{seen.package.spec.agent_class_name}; use its image or have it added to "
         "spec.allowedImages there.",
     )
+
+
+def _images(package: WorkPackage) -> Iterator[str]:
+    """Yield the images that the package itself names."""
+    verifies = (package.verify_of(entry) for entry in package.spec.subtasks)
+    for image in (package.spec.image, *(verify.image for verify in verifies)):
+        if image is not None:
+            yield image
 
 
 def not_supported(seen: Observed, standing: Standing) -> Answer | None:
