@@ -131,7 +131,7 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
 
 
 def _alike(batch: Batch, seen: Observed) -> Batch:
-    """Return the beginning of the batch that one pod can verify: with one image and kind of tree."""
+    """Return the beginning of the batch that one pod can verify: one image, one kind of tree."""
 
     def kind(entry: SubtaskEntry) -> tuple[Checkout, str | None]:
         verify = seen.package.verify_of(entry)
