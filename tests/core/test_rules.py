@@ -187,6 +187,7 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "being_deleted",
         "spec_invalid",
         "all_done",
+        "guidance_of_the_past",
         "branch_in_use",
         "class_not_found",
         "image_not_allowed",
@@ -223,7 +224,6 @@ def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
 UNSUPPORTED = [
     ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
     ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
-    ({"verify": {"command": ["true"], "image": "a:1"}}, {}, "verify.image"),
     ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
     ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
     ({}, {"egress": [{}]}, "egress"),

@@ -148,6 +148,17 @@ def test_verify_on_the_worktree_mounts_what_the_agent_left() -> None:
     assert mounted(job, "verify")["/workspace"]["name"] == "worktree"
 
 
+def test_verify_has_an_image_of_its_own_where_it_names_one_and_else_the_agents() -> None:
+    verify = {"command": ["true"], "image": "example.com/jdk:21"}
+    image = "example.com/tools:1"
+    kind = {"allowedImages": ["*"]}
+    own, none = make_job(kind, verify=verify, image=image), make_job(kind, image=image)
+
+    assert container(own, "verify")["image"] == "example.com/jdk:21"
+    assert container(own, "agent")["image"] == container(none, "verify")["image"] == image
+    assert container(own, "verify")["env"] == container(none, "verify")["env"]
+
+
 def test_secrets_are_optional_files_of_the_runner_alone() -> None:
     job = make_job(repository=REPOSITORY)
 

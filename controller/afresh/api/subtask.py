@@ -81,7 +81,7 @@ class Verify(ApiModel):
     checkout: Checkout = Checkout.CLEAN
     """What it runs on: a clean checkout of the commit, or the agent's worktree."""
     image: Image | None = None
-    """The image it runs in; absent: the agent's."""
+    """The image it runs in, which the class must allow; absent: the agent's."""
 
 
 def _depends_on_others(entry: "SubtaskEntry") -> bool:

@@ -5,6 +5,7 @@ what speaks of earlier work, earlier talks, or how often something was tried. Pu
 """
 
 import re
+from functools import lru_cache
 
 _WORK = r"(?:attempts?|iterations?|tries|episodes?|work|agents?|conversations?|implementation)"
 _ONE = r"(?:attempt|iteration|episode)"
@@ -45,6 +46,8 @@ _PATTERNS = (
 _HISTORY = re.compile("|".join(rf"\b(?:{item})\b" for item in _PATTERNS), re.IGNORECASE)
 
 
+# Packages are looked at often, and their directives seldom change.
+@lru_cache(maxsize=8192)
 def history_wording(text: str) -> str | None:
     """Return the first words of `text` that tell of the past, as they stand there, or None."""
     found = _HISTORY.search(" ".join(text.replace("\u2019", "'").split()))

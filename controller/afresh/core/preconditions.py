@@ -3,12 +3,15 @@
 Each is named as the fact that it finds, and stalls the package with the sentence that mends it.
 """
 
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from afresh.api.work_package import WorkPackage
 from afresh.core import graph
 from afresh.core.actions import Answer
 from afresh.core.answers import stall
 from afresh.core.ceilings import excesses
+from afresh.core.denylist import history_wording
 from afresh.core.observed import Observed
 from afresh.core.reasons import Reason
 from afresh.core.settle import Standing
@@ -34,6 +37,27 @@ def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
     )
 
 
+def guidance_of_the_past(seen: Observed, standing: Standing) -> Answer | None:
+    """A directive tells of earlier work, which no agent may know of (S1-3, S1-5)."""
+    for field, directives in _guidance(seen.package):
+        for directive in directives:
+            found = history_wording(directive)
+            if found:
+                return stall(
+                    Reason.INVALID_SPEC,
+                    f'{field} tells of the past ("{found}"), which no agent may know of: say in '
+                    'the present tense what is to be done, such as "Use JWT."',
+                )
+    return None
+
+
+def _guidance(package: WorkPackage) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield every list of directives with the name of its field."""
+    yield "spec.guidance", package.spec.guidance
+    for entry in package.spec.subtasks:
+        yield f"The guidance of subtask {entry.id}", entry.guidance
+
+
 def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
     """Another package works on the same branch (S1-11)."""
     if seen.rival is None:
@@ -57,12 +81,17 @@ def class_not_found(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
-    """The package brings an image that its class does not allow."""
-    image = seen.package.spec.image
-    if image is None or seen.agent_class is None:
+    """The package brings an image, its own or verify's, that its class does not allow."""
+    if seen.agent_class is None:
         return None
     allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
-    if any(fnmatchcase(image, pattern) for pattern in allowed):
+    strange = (
+        image
+        for image in _images(seen.package)
+        if not any(fnmatchcase(image, pattern) for pattern in allowed)
+    )
+    image = next(strange, None)
+    if image is None:
         return None
     return stall(
         Reason.IMAGE_NOT_ALLOWED,
@@ -70,6 +99,14 @@ def image_not_allowed(seen: Observed, standing: Standing) -> Answer | None:
         f"{seen.package.spec.agent_class_name}; use its image or have it added to "
         "spec.allowedImages there.",
     )
+
+
+def _images(package: WorkPackage) -> Iterator[str]:
+    """Yield the images that the package itself names."""
+    verifies = (package.verify_of(entry) for entry in package.spec.subtasks)
+    for image in (package.spec.image, *(verify.image for verify in verifies)):
+        if image is not None:
+            yield image
 
 
 def not_supported(seen: Observed, standing: Standing) -> Answer | None:

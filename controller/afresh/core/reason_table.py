@@ -43,8 +43,8 @@ _LOOK = (
 # fmt: off
 _ABOUT_PACKAGES = (
     ReasonRow("InvalidSpec", _PACKAGE,
-        "The package cannot be read, two ids differ only in case, or subtasks depend on each "
-        "other in a circle.",
+        "The package cannot be read, two ids differ only in case, subtasks depend on each other in "
+        "a circle, or guidance tells of the past.",
         "Correct what the message names."),
     ReasonRow("AgentClassNotFound", _PACKAGE,
         "There is no AgentClass of the name in `spec.agentClassName`.",
@@ -53,7 +53,8 @@ _ABOUT_PACKAGES = (
         "An older package works on the same branch of the same repository.",
         "Delete the other package, or make this one anew with another `spec.repository.branch`."),
     ReasonRow("ImageNotAllowed", _PACKAGE,
-        "`spec.image` is neither the class's image nor matched by its `allowedImages`.",
+        "`spec.image` or a `verify.image` is neither the class's image nor matched by its "
+        "`allowedImages`.",
         "Use the class's image, or have `allowedImages` of the class extended."),
     ReasonRow("NotSupported", _PACKAGE,
         "The package or its class sets a field that this version does not act on.",

@@ -11,6 +11,7 @@ from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract import codec
 from afresh.contract.order import ORDER_MAX_BYTES, Budget
+from afresh.contract.words import Checkout
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, StartEpisode
 from afresh.core.answers import (
@@ -130,9 +131,14 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
 
 
 def _alike(batch: Batch, seen: Observed) -> Batch:
-    """Return the beginning of the batch that one pod can verify: it mounts one kind of tree."""
-    kind = seen.package.verify_of(batch[0]).checkout
-    return tuple(takewhile(lambda entry: seen.package.verify_of(entry).checkout is kind, batch))
+    """Return the beginning of the batch that one pod can verify: one image, one kind of tree."""
+
+    def kind(entry: SubtaskEntry) -> tuple[Checkout, str | None]:
+        verify = seen.package.verify_of(entry)
+        return verify.checkout, verify.image
+
+    first = kind(batch[0])
+    return tuple(takewhile(lambda entry: kind(entry) == first, batch))
 
 
 def _due(seen: Observed, standing: Standing) -> list[SubtaskEntry]:

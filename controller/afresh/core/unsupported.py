@@ -32,9 +32,6 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."
         )
-    verifies = [package.verify, *(entry.verify for entry in package.subtasks)]
-    if any(verify and verify.image for verify in verifies):
-        yield "verify.image is not supported; remove it: verify runs in the agent's image."
     if credentials and credentials.mode is CredentialsMode.ENVIRONMENT:
         yield "credentials.mode Environment of the AgentClass is not supported; use Gateway."
     if agent_class.egress:

@@ -14,6 +14,7 @@ from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.episode import agent, model_access, worktree
 from afresh.episode.agent import AgentEnd
+from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
@@ -87,6 +88,6 @@ def _lay_out(
     brief = brief_for(order, task, start, plan, paths.worktree)
     context = Context(is_kept=len(order.tasks) > 1, session=desk.session)
     launch = adapter.launch(order.agent, brief, base_url, context)
-    worktree.write_home(paths.home, launch.home_files)
+    write_home(paths.home, launch.home_files)
     work.reporter.reached("prepared")
     return launch

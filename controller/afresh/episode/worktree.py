@@ -6,14 +6,13 @@ remove it.
 
 import contextlib
 import os
-import shutil
 import stat
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from afresh.episode.git import Git
+from afresh.episode.removal import remove
 from afresh.episode.throw_away import ThrowAway
 
 STATE = ".afresh"
@@ -76,7 +75,7 @@ def clear(git: Git, worktree: Path) -> frozenset[str]:
             if path in above and entry.is_dir(follow_symlinks=False):
                 folders.append(f"{path}/")
             else:
-                _remove(entry)
+                remove(entry)
     return kept
 
 
@@ -104,43 +103,19 @@ def empty(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with os.scandir(directory) as entries:
         for entry in list(entries):
-            _remove(entry)
+            remove(entry)
 
 
 def set_times(directory: Path, date: int, kept: frozenset[str] = NOTHING) -> None:
     """Give everything below `directory` but what was kept, and itself, one modification time."""
     spared = {str(directory / name) for name in kept}
-    for folder, names, files in os.walk(directory):
-        names[:] = [name for name in names if f"{folder}/{name}" not in spared]
-        for name in (*names, *files):
-            path = f"{folder}/{name}"
-            if path not in spared:
-                os.utime(path, (date, date), follow_symlinks=False)
+    folders = [str(directory)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            found = [entry for entry in entries if entry.path not in spared]
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            os.utime(entry.path, (date, date), follow_symlinks=False)
     with contextlib.suppress(PermissionError):  # a volume's root belongs to the node
         os.utime(directory, (date, date))
-
-
-def _remove(entry: os.DirEntry[str]) -> None:
-    if entry.is_dir(follow_symlinks=False):
-        _open_up(Path(entry.path))
-        shutil.rmtree(entry.path)
-    else:
-        Path(entry.path).unlink()
-
-
-def _open_up(directory: Path) -> None:
-    """Make directories removable that somebody locked."""
-    directory.chmod(stat.S_IRWXU)
-    for folder, names, _ in os.walk(directory):
-        for name in names:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                path.chmod(stat.S_IRWXU)
-
-
-def write_home(home: Path, files: Mapping[str, str]) -> None:
-    """Write the agent program's own configuration below its HOME."""
-    for name, content in files.items():
-        path = home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")

@@ -41,8 +41,15 @@ class PodParts:
 
     @property
     def agent_image(self) -> str:
-        """The image of the agent and of verify."""
+        """The image of the agent."""
         return self.package.spec.image or self.agent_class.spec.image
+
+    @property
+    def verify_image(self) -> str:
+        """The image of verify: all subtasks of an episode that has any name the same one."""
+        first = self.order.tasks[0].id
+        entry = next(item for item in self.package.spec.subtasks if item.id == first)
+        return self.package.verify_of(entry).image or self.agent_image
 
     @property
     def pids_limit(self) -> int:
@@ -147,7 +154,7 @@ def _agent(parts: PodParts) -> dict[str, Any]:
 def _verify(parts: PodParts) -> dict[str, Any]:
     return {
         "name": at.VERIFY,
-        "image": parts.agent_image,
+        "image": parts.verify_image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,

@@ -1,0 +1,50 @@
+"""Writes the agent program's own configuration below its HOME.
+
+In a batch, an agent has been at work in there before: no link of its is followed, and what stands
+in the way of a file is removed. Nobody else may be at work in there.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from afresh.episode.removal import remove_tree
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_home(home: Path, files: Mapping[str, str]) -> None:
+    """Write `files`, by their paths relative to `home`, readable by this user alone."""
+    for name, content in files.items():
+        *folders, last = PurePosixPath(name).parts
+        place = home
+        for folder in folders:
+            place /= folder
+            _make_folder(place)
+        _make_room(place / last)
+        descriptor = os.open(place / last, _NEW_FILE, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+
+
+def _make_folder(path: Path) -> None:
+    if _is_folder(path):
+        path.chmod(stat.S_IRWXU)
+        return
+    path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+def _make_room(path: Path) -> None:
+    if _is_folder(path):
+        remove_tree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,41 @@
+"""Removes folders that others have filled: of any depth, and whatever they have locked.
+
+Nobody else may be at work in them. Links are removed and never followed.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+
+def remove(entry: "os.DirEntry[str]") -> None:
+    """Remove a file, a link, or a folder with everything in it."""
+    if entry.is_dir(follow_symlinks=False):
+        remove_tree(Path(entry.path))
+    else:
+        Path(entry.path).unlink()
+
+
+def remove_tree(top: Path) -> None:
+    """Remove a folder with everything in it.
+
+    Folders further down are moved up before they are looked into: no path gets too long for the
+    system, and no recursion too deep for Python.
+    """
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        folder.chmod(stat.S_IRWXU)
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        for entry in found:
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+            elif folder == top:
+                waiting.append(Path(entry.path))
+            else:
+                Path(entry.path).chmod(stat.S_IRWXU)  # a locked one cannot be moved
+                waiting.append(Path(entry.path).rename(top / os.urandom(16).hex()))
+        if folder != top:
+            folder.rmdir()
+    top.rmdir()
