@@ -1,6 +1,5 @@
 """Folders that are removed and dated whatever an agent has made of them."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +44,7 @@ def test_locked_folders_are_removed_and_links_out_of_them_are_not_followed(folde
     with bound_by_permissions():
         remove_tree(folder)
 
-    assert os.listdir(folder.parent) == ["kept"]
+    assert [path.name for path in folder.parent.iterdir()] == ["kept"]
 
 
 def test_an_emptied_folder_stays_itself(folder: Path):
@@ -54,7 +53,7 @@ def test_an_emptied_folder_stays_itself(folder: Path):
 
     worktree.empty(folder)
 
-    assert (os.listdir(folder), folder.stat().st_ino) == ([], inode)
+    assert (list(folder.iterdir()), folder.stat().st_ino) == ([], inode)
 
 
 def test_folders_deeper_than_pythons_recursion_are_dated(folder: Path):

@@ -19,6 +19,7 @@ from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
 from afresh.contract.order import Agent
 from afresh.core.text import one_line
 from afresh.episode import worktree
+from afresh.episode.agent_home import write_home
 from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
 from afresh.episode.gateway import Gateway
 from afresh.episode.git import Git
@@ -157,7 +158,7 @@ class Trial:
         gateway = Gateway(upstream, meter, self._log, self._paths.gateway_port)
         try:
             launch = self._adapter.launch(self._agent, BRIEF, gateway.url)
-            worktree.write_home(self._paths.home, launch.home_files)
+            write_home(self._paths.home, launch.home_files)
             gateway.open()
             said = self._run(item, launch, MODEL_SECONDS)
         finally:
