@@ -36,7 +36,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
 
 unit: .venv/.ready ## The tests that need no cluster (seconds)
-	$(PYTHON) -m pytest -q -m "not apiserver and not cluster"
+	$(PYTHON) -m pytest -q -n auto --dist loadfile -m "not apiserver and not cluster"
 
 apiserver: .venv/.ready ## The tests on a real etcd and API server
 	$(PYTHON) -m pytest -q -m apiserver

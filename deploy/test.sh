@@ -1,9 +1,10 @@
 #!/bin/bash
-# Runs every test there is. Where the machine cannot run a cluster, says why and leaves those tests
-# out; with CI=true that is a failure. Pytest's closing line comes last.
+# Runs every test there is: first, one per core, those that need no node, then those on a node. Where
+# the machine cannot run a cluster, says why and leaves those tests out; with CI=true that is a
+# failure.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
-marks=()
+quick="not cluster"
 if why=$(python3 deploy/cluster check 2>&1); then
     python3 deploy/cluster install
     # Other shells and a real SSH server, for the tests of the episode.
@@ -16,7 +17,12 @@ elif [ "${CI:-}" = true ]; then
     exit 1
 else
     echo "leaving out the tests that need a cluster: $why" >&2
-    marks=(-m "not apiserver and not cluster")
+    quick="not apiserver and not cluster"
 fi
 make --no-print-directory check
-.venv/bin/python -m pytest -q "${marks[@]}" "$@"
+code=0
+.venv/bin/python -m pytest -q -n auto --dist loadfile -m "$quick" "$@" || code=1
+if [ "$quick" = "not cluster" ]; then
+    .venv/bin/python -m pytest -q -m cluster "$@" || code=1
+fi
+exit "$code"

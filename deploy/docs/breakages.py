@@ -130,10 +130,10 @@ BREAKAGES = (
     ),
     Breakage("many processes", Cause.PERSON, _of_spec(pidsLimit=4096), _of_spec(pidsLimit=None)),
     Breakage(
-        "an unsupported field",
+        "an API that the program does not speak",
         Cause.PERSON,
-        _of_spec(verify={"command": ["true"], "image": "example.com/verify:1"}),
-        _of_spec(verify={"command": ["true"]}),
+        _of_world(agent_class=new_class(modelAPI="OpenAI")),
+        _of_world(agent_class=new_class()),
     ),
     Breakage(
         "large prompts",

@@ -83,13 +83,14 @@ def new_world(*, second: dict[str, Any], **spec: Any) -> World:
     return World(package=package, agent_class=new_class())
 
 
-def new_class() -> AgentClass:
+def new_class(**fields: Any) -> AgentClass:
     """Return a class whose model is reached through the gateway and has no price."""
     spec = {
         "adapter": "Claude",
         "image": "example.com/agent:1",
         "model": "claude",
         "credentials": {"secretName": "key"},
+        **fields,
     }
     return AgentClass.model_validate({"metadata": {"name": "claude"}, "spec": spec})
 
