@@ -1,7 +1,7 @@
 """Why an OpenAI API refused or broke off an answer, and when it lets requests pass again.
 
-Owns its codes, statuses and forms of a duration. Services that offer the same API put codes of their
-own or an HTTP status into the same places.
+Owns its codes, statuses and forms of a duration. Services that offer the same API put codes of
+their own, or an HTTP status, into the same places.
 """
 
 import json
