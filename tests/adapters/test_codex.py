@@ -46,7 +46,7 @@ def test_call_is_not_interactive_reads_the_brief_and_leaves_no_session():
 
     assert " ".join(launch.argv) == (
         "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
-        " --ephemeral -"
+        " --dangerously-bypass-hook-trust --ephemeral -"
     )
     assert launch.stdin == "the brief"
     assert launch.environment == {KEY_VARIABLE: PLACEHOLDER_KEY}
@@ -72,9 +72,17 @@ def test_agent_with_its_own_credentials_is_given_no_provider_and_no_key():
     launch = CodexAdapter().launch(AGENT, "", None)
 
     config = tomllib.loads(launch.home_files[CONFIG_FILE])
-    assert not {"model_provider", "model_providers"} & set(config)
+    assert not {"model_provider", "model_providers", "openai_base_url"} & set(config)
     assert not config["features"]["plugins"]
     assert launch.environment == {}
+
+
+@pytest.mark.parametrize("endpoint", ["https://x.example", "https://x.example/v1/"])
+def test_agent_with_its_own_credentials_is_given_the_endpoint_of_the_class(endpoint: str):
+    launch = CodexAdapter().launch(replace(AGENT, endpoint=endpoint), "", None)
+
+    config = tomllib.loads(launch.home_files[CONFIG_FILE])
+    assert config["openai_base_url"] == "https://x.example/v1"
 
 
 def test_model_of_the_class_is_asked_for():
@@ -123,6 +131,15 @@ def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str
         pytest.param(read(), 0, Outcome.NO_RESULT, id="no output at all"),
         pytest.param(read("not JSON", "{broken"), 0, Outcome.NO_RESULT, id="garbage only"),
         pytest.param(read(STARTED, TURN), 137, Outcome.AGENT_ERROR, id="killed"),
+        pytest.param(
+            read(STARTED, TURN), 1, Outcome.CONTEXT_EXHAUSTED, id="stopped before it is compacted"
+        ),
+        pytest.param(
+            read(STARTED, TURN, errors=("Error: no server",)),
+            1,
+            Outcome.AGENT_ERROR,
+            id="a turn that stops with a word on standard error",
+        ),
         pytest.param(read(), 127, Outcome.CONFIG, id="no such program"),
         pytest.param(read(), 126, Outcome.CONFIG, id="a program for another machine"),
         pytest.param(read(STARTED), 127, Outcome.AGENT_ERROR, id="127 of the program's own"),
@@ -212,6 +229,16 @@ def test_program_that_fails_before_its_first_event_is_judged_by_its_standard_err
         (
             {"type": "item.completed", "item": {"type": "error", "message": "no\nnet"}},
             "error: no net",
+        ),
+        (
+            {
+                "type": "item.completed",
+                "item": {
+                    "type": "error",
+                    "message": "`--dangerously-bypass-hook-trust` is enabled.",
+                },
+            },
+            None,
         ),
         ({"type": "item.completed", "item": {"type": "reasoning"}}, None),
         ({"type": "item.completed", "item": None}, None),

@@ -17,7 +17,7 @@ CONFIG_FILE = ".codex/config.toml"
 KEY_VARIABLE = "AFRESH_GATEWAY_KEY"
 # Each list of plugins would be fetched from the internet at the start, and a connection that is
 # refused would be waited for without end. The gateway reads requests, so they come as they are.
-CONFIG = """\
+CONFIG = '''\
 check_for_update_on_startup = false
 analytics.enabled = false
 
@@ -27,7 +27,14 @@ enable_request_compression = false
 plugins = false
 remote_plugin = false
 unbounded_connection_retries = false
-"""
+
+# It would go on with a summary of its own instead of what it was told, and not say so.
+[[hooks.PreCompact]]
+
+[[hooks.PreCompact.hooks]]
+type = "command"
+command = """echo '{"continue": false}'"""
+'''
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 PROVIDER = """
 [model_providers.gateway]
@@ -39,9 +46,14 @@ request_max_retries = 2
 stream_max_retries = 1
 """
 TEXT_LENGTH = 300
+HOOK_FLAG = "--dangerously-bypass-hook-trust"
 CANNOT_RUN = (126, 127)
 THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TOO_LONG = re.compile(r"context (window|length)", re.IGNORECASE)
+EXHAUSTED = Verdict(
+    outcome=Outcome.CONTEXT_EXHAUSTED,
+    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
+)
 AUTH = re.compile(
     r"status 40[13]|quota exceeded|billing|not logged in|missing environment variable"
     r"|access token|refresh token",
@@ -60,6 +72,7 @@ class CodexReader:
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway
         self._events = 0
+        self._is_open = False
         self._is_complete = False
         self._failure_text = ""
         self._last_error = ""
@@ -82,9 +95,9 @@ class CodexReader:
                 if isinstance(thread, str) and THREAD.fullmatch(thread):
                     self.session = thread
             case "turn.started":
-                self._is_complete, self._failure_text = False, ""
+                self._is_open, self._is_complete, self._failure_text = True, False, ""
             case "turn.completed":
-                self._is_complete = True
+                self._is_open, self._is_complete = False, True
             case "turn.failed" | "error":
                 self._is_complete = False
                 self._failure_text = _error_text(event) or self._failure_text
@@ -104,6 +117,9 @@ class CodexReader:
                 outcome=Outcome.CONFIG,
                 message="The agent's image cannot run the program codex; correct spec.image.",
             )
+        has_said = self._failure_text or self._last_error.startswith("Error")
+        if exit_code == 1 and self._is_open and not has_said:
+            return EXHAUSTED  # nothing but the hook stops a turn without a word
         if exit_code == 0 and not self._failure_text:
             return Verdict(
                 outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
@@ -111,9 +127,9 @@ class CodexReader:
         return self._failure(self._failure_text or self._last_error or f"exit code {exit_code}")
 
     def _failure(self, text: str) -> Verdict:
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
         if TOO_LONG.search(text):
-            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
+            return EXHAUSTED
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
         # Behind the gateway, the gateway knows better than any text.
         if not self._behind_gateway and AUTH.search(text):
             return Verdict(outcome=Outcome.AUTH, message=message)
@@ -125,6 +141,7 @@ class CodexReader:
 class CodexAdapter:
     """See `adapter.Adapter`."""
 
+    version = "0.169.0"
     droppings: tuple[str, ...] = ()
 
     def launch(
@@ -133,7 +150,7 @@ class CodexAdapter:
         """Return the non-interactive call that reads the brief on standard input."""
         argv = [
             *("codex", "exec", *(("resume",) if context.session else ()), "--json"),
-            *("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
+            *("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", HOOK_FLAG),
             *(() if context.is_kept else ("--ephemeral",)),
             *(("--model", agent.model) if agent.model else ()),
             *((context.session,) if context.session else ()),
@@ -144,6 +161,9 @@ class CodexAdapter:
             provider = PROVIDER.format(base_url=base_url, key_variable=KEY_VARIABLE)
             config = f'model_provider = "gateway"\n{CONFIG}{provider}'
             environment = {KEY_VARIABLE: PLACEHOLDER_KEY}
+        elif agent.endpoint:
+            root = agent.endpoint.rstrip("/").removesuffix("/v1")
+            config = f'openai_base_url = "{root}/v1"\n{CONFIG}'
         return Launch(
             argv=tuple(argv),
             environment=environment,
@@ -196,6 +216,6 @@ def _described_item(item: Mapping[str, Any]) -> str | None:
         case "file_change":
             changes = item.get("changes")
             return f"changed: {json.dumps(changes)[:TEXT_LENGTH]}"
-        case "error":
+        case "error" if HOOK_FLAG not in str(item.get("message")):
             return f"error: {one_line(str(item.get('message')))}"
     return None
