@@ -45,8 +45,10 @@ from model_behaviours import (
 from model_dialect import Asked, Dialect, RefusedError, Route
 from model_script import Conversation, Reply, find_script, load_scripts, without_script
 from model_tools import Turn, can_write, use_tools
+from openai_chat import OpenAiChat
+from openai_responses import OpenAiResponses
 
-DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(),)
+DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(), OpenAiChat(), OpenAiResponses())
 _FOLDER = Path(__file__).parent
 _BODY_BYTES = 32 * 1024 * 1024
 _STREAM = {"content-type": "text/event-stream", "cache-control": "no-cache"}

@@ -2,6 +2,7 @@
 
 from afresh.adapters.adapter import Adapter
 from afresh.adapters.claude import ClaudeAdapter
+from afresh.adapters.codex import CodexAdapter
 from afresh.adapters.command import CommandAdapter
 from afresh.contract.words import AdapterName
 
@@ -13,5 +14,6 @@ def find_adapter(name: AdapterName) -> Adapter | None:
 
 _ADAPTERS: dict[AdapterName, Adapter] = {
     AdapterName.CLAUDE: ClaudeAdapter(),
+    AdapterName.CODEX: CodexAdapter(),
     AdapterName.COMMAND: CommandAdapter(),
 }

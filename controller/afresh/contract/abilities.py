@@ -23,6 +23,7 @@ class Abilities:
 
 ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
+    AdapterName.CODEX: Abilities(model_apis=(ModelApiName.OPENAI,), resumes=True),
     AdapterName.COMMAND: Abilities(),
 }
 

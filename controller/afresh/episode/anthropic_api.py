@@ -34,6 +34,7 @@ class AnthropicApi:
     """See `model_api.ModelApi`."""
 
     default_endpoint = "https://api.anthropic.com"
+    reads_requests = False
 
     def route(self, method: str, path: str) -> Route:
         """Generate, count tokens and list models; `/` is asked by the CLI at its start."""
@@ -63,6 +64,9 @@ class AnthropicApi:
         """Set the model, which is in the body."""
         asked["model"] = model
         return path
+
+    def make_metered(self, path: str, asked: dict[str, Any]) -> None:
+        """Every answer tells its usage unasked."""
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
         """Take in one server-sent event."""

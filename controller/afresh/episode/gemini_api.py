@@ -30,6 +30,7 @@ class GeminiApi:
     """See `model_api.ModelApi`."""
 
     default_endpoint = "https://generativelanguage.googleapis.com"
+    reads_requests = False
 
     def route(self, method: str, path: str) -> Route:
         """Generate, count tokens and list models."""
@@ -66,6 +67,9 @@ class GeminiApi:
             if isinstance(holder, dict) and "model" in holder:
                 holder["model"] = f"models/{model}"
         return f"{parts['before']}{model}:{parts['method']}"
+
+    def make_metered(self, path: str, asked: dict[str, Any]) -> None:
+        """Every answer tells its usage unasked."""
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
         """Take in a piece of a stream; its counts are those of the whole answer so far."""

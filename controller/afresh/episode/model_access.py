@@ -14,11 +14,13 @@ from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
 from afresh.episode.gemini_api import GeminiApi
 from afresh.episode.model_api import ModelApi, Upstream
+from afresh.episode.openai_api import OpenAiApi
 from afresh.episode.workplace import Workplace
 
 APIS: dict[ModelApiName, ModelApi] = {
     ModelApiName.ANTHROPIC: AnthropicApi(),
     ModelApiName.GEMINI: GeminiApi(),
+    ModelApiName.OPENAI: OpenAiApi(),
 }
 
 
@@ -41,7 +43,7 @@ def open_access(work: Workplace) -> Iterator[Access]:
     api = APIS[name]
     upstream = Upstream(
         api=api,
-        endpoint=(agent.endpoint or api.default_endpoint).rstrip("/"),
+        endpoint=_root(agent.endpoint or api.default_endpoint),
         key=credentials.model_key(work.order, work.paths),
         model=agent.model,
         authorities=work.paths.authorities,
@@ -51,3 +53,8 @@ def open_access(work: Workplace) -> Iterator[Access]:
         yield Access(base_url=gateway.url, open=gateway.open)
     finally:
         gateway.close()
+
+
+def _root(endpoint: str) -> str:
+    """Return what the API's paths are added to: many write an endpoint with their `/v1`."""
+    return endpoint.rstrip("/").removesuffix("/v1")

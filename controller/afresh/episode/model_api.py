@@ -86,6 +86,8 @@ class ModelApi(Protocol):
     """One provider's API."""
 
     default_endpoint: str
+    # Whether answers are counted only after `make_metered`, so that no request passes unread.
+    reads_requests: bool
 
     def route(self, method: str, path: str) -> Route:
         """Return what is to be done with a request."""
@@ -108,6 +110,10 @@ class ModelApi(Protocol):
 
         A request without a body has an `asked` that goes nowhere.
         """
+        ...
+
+    def make_metered(self, path: str, asked: dict[str, Any]) -> None:
+        """Have a request whose JSON body is `asked` be answered with what it has used."""
         ...
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:

@@ -1,12 +1,14 @@
-"""Reads the agent's requests where the gateway may not pass them on unread: a model is enforced.
+"""Reads the agent's requests where the gateway may not pass them on unread.
 
-Owns the bounds on the memory that bodies take. Without a model to enforce, they are streams.
+A model is enforced, or the API would not tell usage. Owns the bounds on the memory that bodies
+take; all others are streams.
 """
 
 import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -44,11 +46,11 @@ class BodyDesk:
     async def asked_by(self, request: web.BaseRequest) -> AsyncIterator[Asked]:
         """Give what to send; its body's memory is free when the block ends. Raises Refused."""
         path = request.rel_url.raw_path
-        if self._model is None:
+        if self._model is None and not self._api.reads_requests:
             yield Asked(path, request.content if request.can_read_body else None)
             return
         if not request.can_read_body:
-            yield Asked(self._api.with_model(path, {}, self._model))
+            yield Asked(self._changed(path, {}))
             return
         length = request.content_length
         if length is not None and length > BODY_LIMIT:
@@ -60,16 +62,19 @@ class BodyDesk:
             whole = await read_whole(request.content, BODY_LIMIT)
             if whole is None:
                 raise Refused(413, TOO_LARGE)
-            yield self._enforced(path, whole, self._model)
+            yield self._written_anew(path, whole)
 
-    def _enforced(self, path: str, body: bytes, model: str) -> Asked:
+    def _changed(self, path: str, asked: dict[str, Any]) -> str:
+        self._api.make_metered(path, asked)
+        return path if self._model is None else self._api.with_model(path, asked, self._model)
+
+    def _written_anew(self, path: str, body: bytes) -> Asked:
         """Write the body anew: of two keys of one name, two readers may believe different ones."""
         try:
             asked = json.loads(body)
             if not isinstance(asked, dict):
                 raise Refused(400, NOT_JSON)
-            path = self._api.with_model(path, asked, model)
-            return Asked(path, json.dumps(asked, allow_nan=False).encode())
+            return Asked(self._changed(path, asked), json.dumps(asked, allow_nan=False).encode())
         except (ValueError, RecursionError) as error:
             raise Refused(400, NOT_JSON) from error
 

@@ -1,0 +1,221 @@
+"""Codex, as a program that reads a brief and writes a stream of JSON events.
+
+Owns its flags, its configuration and the meaning of its events. Written against 0.169.0.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.contract.order import Agent
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+
+CONFIG_FILE = ".codex/config.toml"
+KEY_VARIABLE = "AFRESH_GATEWAY_KEY"
+# Each list of plugins would be fetched from the internet at the start, and a connection that is
+# refused would be waited for without end. The gateway reads requests, so they come as they are.
+CONFIG = '''\
+check_for_update_on_startup = false
+analytics.enabled = false
+
+[features]
+apps = false
+enable_request_compression = false
+plugins = false
+remote_plugin = false
+unbounded_connection_retries = false
+
+# It would go on with a summary of its own instead of what it was told, and not say so.
+[[hooks.PreCompact]]
+
+[[hooks.PreCompact.hooks]]
+type = "command"
+command = """echo '{"continue": false}'"""
+'''
+# The runner repeats an episode where that helps; long waits in here only use up its time.
+PROVIDER = """
+[model_providers.gateway]
+name = "gateway"
+base_url = "{base_url}/v1"
+wire_api = "responses"
+env_key = "{key_variable}"
+request_max_retries = 2
+stream_max_retries = 1
+"""
+TEXT_LENGTH = 300
+HOOK_FLAG = "--dangerously-bypass-hook-trust"
+CANNOT_RUN = (126, 127)
+THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TOO_LONG = re.compile(r"context (window|length)", re.IGNORECASE)
+EXHAUSTED = Verdict(
+    outcome=Outcome.CONTEXT_EXHAUSTED,
+    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
+)
+AUTH = re.compile(
+    r"status 40[13]|quota exceeded|billing|not logged in|missing environment variable"
+    r"|access token|refresh token",
+    re.IGNORECASE,
+)
+TRANSIENT = re.compile(
+    r"status:? (408|409|429|5\d\d)|stream disconnected|connection failed|error sending request"
+    r"|experiencing high demand|at capacity|rate limit|usage limit|timed? ?out",
+    re.IGNORECASE,
+)
+
+
+class CodexReader:
+    """Reads the stream of one run; the last event that ends a turn decides."""
+
+    def __init__(self, *, behind_gateway: bool) -> None:
+        self._behind_gateway = behind_gateway
+        self._events = 0
+        self._is_open = False
+        self._is_complete = False
+        self._failure_text = ""
+        self._last_error = ""
+        self.session: str | None = None
+
+    def event(self, line: str) -> str | None:
+        """Take in an event; anything that is not JSON is for people only."""
+        try:
+            return self._take(line, _json(line))
+        except RecursionError:
+            return "an event that is nested too deeply"
+
+    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
+        if event is None:
+            return line or None
+        self._events += 1
+        match event.get("type"):
+            case "thread.started":
+                thread = event.get("thread_id")
+                if isinstance(thread, str) and THREAD.fullmatch(thread):
+                    self.session = thread
+            case "turn.started":
+                self._is_open, self._is_complete, self._failure_text = True, False, ""
+            case "turn.completed":
+                self._is_open, self._is_complete = False, True
+            case "turn.failed" | "error":
+                self._is_complete = False
+                self._failure_text = _error_text(event) or self._failure_text
+        return _described(event)
+
+    def error(self, line: str) -> str | None:
+        """Keep the last line that says something."""
+        self._last_error = line.strip() or self._last_error
+        return line or None
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Success is a completed turn and exit code 0; neither alone is enough."""
+        if self._is_complete and exit_code == 0:
+            return Verdict()
+        if exit_code in CANNOT_RUN and not self._events:
+            return Verdict(
+                outcome=Outcome.CONFIG,
+                message="The agent's image cannot run the program codex; correct spec.image.",
+            )
+        has_said = self._failure_text or self._last_error.startswith("Error")
+        if exit_code == 1 and self._is_open and not has_said:
+            return EXHAUSTED  # nothing but the hook stops a turn without a word
+        if exit_code == 0 and not self._failure_text:
+            return Verdict(
+                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+            )
+        return self._failure(self._failure_text or self._last_error or f"exit code {exit_code}")
+
+    def _failure(self, text: str) -> Verdict:
+        if TOO_LONG.search(text):
+            return EXHAUSTED
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
+        # Behind the gateway, the gateway knows better than any text.
+        if not self._behind_gateway and AUTH.search(text):
+            return Verdict(outcome=Outcome.AUTH, message=message)
+        if not self._behind_gateway and TRANSIENT.search(text):
+            return Verdict(outcome=Outcome.TRANSIENT, message=message)
+        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
+
+
+class CodexAdapter:
+    """See `adapter.Adapter`."""
+
+    version = "0.169.0"
+    droppings: tuple[str, ...] = ()
+
+    def launch(
+        self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
+    ) -> Launch:
+        """Return the non-interactive call that reads the brief on standard input."""
+        argv = [
+            *("codex", "exec", *(("resume",) if context.session else ()), "--json"),
+            *("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", HOOK_FLAG),
+            *(() if context.is_kept else ("--ephemeral",)),
+            *(("--model", agent.model) if agent.model else ()),
+            *((context.session,) if context.session else ()),
+            "-",
+        ]
+        config, environment = CONFIG, {}
+        if base_url:
+            provider = PROVIDER.format(base_url=base_url, key_variable=KEY_VARIABLE)
+            config = f'model_provider = "gateway"\n{CONFIG}{provider}'
+            environment = {KEY_VARIABLE: PLACEHOLDER_KEY}
+        elif agent.endpoint:
+            root = agent.endpoint.rstrip("/").removesuffix("/v1")
+            config = f'openai_base_url = "{root}/v1"\n{CONFIG}'
+        return Launch(
+            argv=tuple(argv),
+            environment=environment,
+            stdin=brief,
+            home_files={CONFIG_FILE: config},
+        )
+
+    def reader(self, *, behind_gateway: bool) -> CodexReader:
+        """Return a reader for one run."""
+        return CodexReader(behind_gateway=behind_gateway)
+
+
+def _json(line: str) -> dict[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _error_text(event: Mapping[str, Any]) -> str:
+    error = event.get("error")
+    text = error.get("message") if isinstance(error, dict) else event.get("message")
+    return text if isinstance(text, str) else ""
+
+
+def _described(event: Mapping[str, Any]) -> str | None:
+    match event.get("type"):
+        case "item.completed":
+            item = event.get("item")
+            return _described_item(item) if isinstance(item, dict) else None
+        case "turn.completed":
+            return "result: the turn is completed"
+        case "error":
+            return f"error: {one_line(_error_text(event))}"
+        case "turn.failed":
+            return f"result: failed: {one_line(_error_text(event))}"
+    return None
+
+
+def _described_item(item: Mapping[str, Any]) -> str | None:
+    match item.get("type"):
+        case "agent_message":
+            return " ".join(str(item.get("text")).split()) or None
+        case "command_execution":
+            output = one_line(str(item.get("aggregated_output")))[:TEXT_LENGTH]
+            return f"{item.get('command')}\n-> {output} (exit code {item.get('exit_code')})"
+        case "file_change":
+            changes = item.get("changes")
+            return f"changed: {json.dumps(changes)[:TEXT_LENGTH]}"
+        case "error" if HOOK_FLAG not in str(item.get("message")):
+            return f"error: {one_line(str(item.get('message')))}"
+    return None
