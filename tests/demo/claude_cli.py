@@ -1,37 +1,22 @@
 """Installs and runs the real Claude Code CLI, pinned, as an episode runs it."""
 
 import json
-import os
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.demo.model_client import KEY
+from tests.demo.programs import npm_program
 from tests.demo.servers import TIMEOUT_SECONDS, Server
 
 VERSION = "2.1.197"
-_INSTALL_SECONDS = 600
 
 
 def install() -> Path:
-    """Return the CLI's path; npm installs it once into the cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afresh"
-    folder = cache / f"claude-code-{VERSION}"
-    if not folder.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        # Only a whole installation gets the name that is looked for.
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=cache))
-        package = f"@anthropic-ai/claude-code@{VERSION}"
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(draft), package]
-        try:
-            subprocess.run(command, check=True, capture_output=True, timeout=_INSTALL_SECONDS)
-            draft.rename(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-    return folder / "node_modules" / ".bin" / "claude"
+    """Return the CLI's path; it is installed once into the cache."""
+    return npm_program("@anthropic-ai/claude-code", VERSION, "claude")
 
 
 @dataclass(frozen=True)

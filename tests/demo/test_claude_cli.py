@@ -13,8 +13,6 @@ from tests.demo.claude_cli import Claude, install
 from tests.demo.model_client import SUBTASKS, subtask_brief
 from tests.demo.servers import DEMO, TIMEOUT_SECONDS, Server
 
-pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="the CLI is installed with npm")
-
 
 @pytest.fixture(scope="session")
 def cli_path() -> Path:
