@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ class Server:
     host: str
     port: int
     log: list[str] = field(default_factory=list)
+    # When each line of the log came.
+    moments: list[float] = field(default_factory=list)
     _logged: threading.Condition = field(default_factory=threading.Condition)
 
     @property
@@ -51,6 +54,7 @@ class Server:
         for line in self.process.stdout:
             with self._logged:
                 self.log.append(line)
+                self.moments.append(time.time())
                 self._logged.notify_all()
 
     def wait_for_log(self, text: str, after: int) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,6 @@ PRICE = Price(model="claude-*", input_usd_per_million="3", output_usd_per_millio
 
 @pytest.fixture(scope="session")
 def claude() -> Path:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
     return install()
 
 
@@ -92,44 +89,15 @@ def test_subtask_of_the_demo_is_done_and_metered_and_no_key_is_seen(
     assert KEY.encode() not in home + claude_pod.log.encode()
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "want"),
-    [
-        pytest.param("unauthorized", Outcome.AUTH, id="the key is refused"),
-        pytest.param("cut-off", Outcome.TRANSIENT, id="answers break off"),
-        pytest.param(
-            "overloaded after=1 times=1\ndemo-model: blocked Which key?",
-            Outcome.BLOCKED,
-            id="a fault that the CLI survives before it is blocked",
-        ),
-    ],
-)
-def test_way_in_which_the_model_fails_is_the_outcome(
-    claude_pod: Pod, remote: Remote, model_port: int, behaviour: str, want: Outcome
-):
-    claude_pod.run(order_for(remote, model_port, f"demo-model: {behaviour}"))
-
-    assert claude_pod.result.outcome is want, claude_pod.log
-    assert (remote.head(BRANCH) is not None) == (want is Outcome.BLOCKED)
-
-
-def test_rate_limit_is_reported_with_its_end(claude_pod: Pod, remote: Remote, model_port: int):
-    report = claude_pod.run(
-        order_for(remote, model_port, "demo-model: rate-limited retry-after=600")
-    )
-
-    assert claude_pod.result.outcome is Outcome.TRANSIENT, claude_pod.log
-    assert report.not_before
-    assert report.not_before > report.phases["agentEnded"] + 500
-
-
-def test_agent_that_never_comes_to_an_end_reaches_its_turn_limit(
+def test_fault_that_the_cli_survives_leaves_its_own_word_as_the_outcome(
     claude_pod: Pod, remote: Remote, model_port: int
 ):
-    report = claude_pod.run(order_for(remote, model_port, "demo-model: endless", max_turns=3))
+    behaviour = "overloaded after=1 times=1\ndemo-model: blocked Which key?"
 
-    assert claude_pod.result.outcome is Outcome.TURN_LIMIT, claude_pod.log
-    assert report.usage.turns == 3
+    claude_pod.run(order_for(remote, model_port, f"demo-model: {behaviour}"))
+
+    assert claude_pod.result.outcome is Outcome.BLOCKED, claude_pod.log
+    assert remote.head(BRANCH) is not None
 
 
 @pytest.mark.parametrize(
