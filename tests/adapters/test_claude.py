@@ -75,10 +75,24 @@ def test_model_of_the_class_is_used_for_side_requests_too():
     assert launch.environment["ANTHROPIC_SMALL_FAST_MODEL"] == "claude-x"
 
 
-def test_agent_with_its_own_credentials_is_given_no_base_url_and_no_key():
-    launch = ClaudeAdapter().launch(AGENT, "", None)
+@pytest.mark.parametrize(
+    ("endpoint", "want"),
+    [
+        pytest.param(None, {}, id="the usual endpoint"),
+        pytest.param(
+            "https://model.example.com",
+            {"ANTHROPIC_BASE_URL": "https://model.example.com"},
+            id="the class's endpoint",
+        ),
+    ],
+)
+def test_agent_with_its_own_credentials_is_given_no_key_and_the_classs_endpoint(
+    endpoint: str | None, want: dict[str, str]
+):
+    launch = ClaudeAdapter().launch(replace(AGENT, endpoint=endpoint), "", None)
 
-    assert not {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} & set(launch.environment)
+    given = launch.environment.items()
+    assert {name: value for name, value in given if name.startswith("ANTHROPIC_")} == want
 
 
 @pytest.mark.parametrize(
@@ -110,6 +124,12 @@ def test_agent_with_its_own_credentials_is_given_no_base_url_and_no_key():
             1,
             Outcome.TURN_LIMIT,
             id="its own turn limit",
+        ),
+        pytest.param(
+            read({"type": "system", "subtype": "compact_boundary"}, GOOD),
+            0,
+            Outcome.CONTEXT_EXHAUSTED,
+            id="a good result after a compaction",
         ),
         pytest.param(
             read(BAD | {"result": "Prompt is too long"}),

@@ -225,7 +225,16 @@ UNSUPPORTED = [
     ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
     ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
     ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
-    ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
+    ({}, {"credentials": {"secretName": "s"}}, "credentials.mode"),
+    (
+        {"budget": {"maxTokens": 5}},
+        {
+            "adapter": "Claude",
+            "command": None,
+            "credentials": {"mode": "Environment", "secretName": "s"},
+        },
+        "reached through the gateway",
+    ),
     ({}, {"egress": [{}]}, "egress"),
 ]
 

@@ -101,14 +101,14 @@ def test_fault_that_the_cli_survives_leaves_its_own_word_as_the_outcome(
 
 
 @pytest.mark.parametrize(
-    "budget",
+    ("budget", "want"),
     [
-        pytest.param(Budget(max_tokens=30_000), id="tokens"),
-        pytest.param(Budget(max_cost_usd="0.0008"), id="US dollars"),
+        pytest.param(Budget(max_tokens=30_000), "maxTokens", id="tokens"),
+        pytest.param(Budget(max_cost_usd="0.0008"), "maxCostUSD", id="US dollars"),
     ],
 )
 def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_own(
-    claude_pod: Pod, remote: Remote, model_port: int, budget: Budget
+    claude_pod: Pod, remote: Remote, model_port: int, budget: Budget, want: str
 ):
     order = order_for(remote, model_port, "demo-model: endless", max_turns=5)
 
@@ -116,7 +116,7 @@ def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_
 
     assert claude_pod.result.outcome is Outcome.BUDGET_EXCEEDED, claude_pod.log
     assert claude_pod.result.message == (
-        "The budget of this episode is used up; raise spec.budget of the WorkPackage."
+        f"The budget of this episode is used up; raise spec.budget.{want} of the WorkPackage."
     )
     assert report.usage.turns >= 1
     assert claude_pod.result.usage == report.usage

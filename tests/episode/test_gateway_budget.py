@@ -1,10 +1,12 @@
 """What the gateway refuses and cuts off where an episode has a budget."""
 
 import asyncio
+import contextlib
 import json
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from afresh.contract.order import Budget
 from tests.episode.gateway_client import MESSAGES, PRICE, talking
@@ -22,15 +24,18 @@ WHOLE = answers(
 
 
 @pytest.mark.parametrize(
-    "budget",
+    ("budget", "want"),
     [
-        pytest.param(Budget(max_tokens=24), id="tokens"),  # of all four kinds: 10 + 7 + 3 + 4
-        pytest.param(Budget(max_cost_usd="0.0001509"), id="US dollars"),
-        pytest.param(Budget(max_tokens=10**9, max_cost_usd="0.0001"), id="the smaller of both"),
+        # Of all four kinds: 10 + 7 + 3 + 4.
+        pytest.param(Budget(max_tokens=24), "maxTokens", id="tokens"),
+        pytest.param(Budget(max_cost_usd="0.0001509"), "maxCostUSD", id="US dollars"),
+        pytest.param(
+            Budget(max_tokens=10**9, max_cost_usd="0.0001"), "maxCostUSD", id="the smaller of both"
+        ),
     ],
 )
 async def test_budget_that_is_used_up_lets_no_other_request_pass_and_is_told_before_the_turn_limit(
-    budget: Budget,
+    budget: Budget, want: str
 ):
     async with talking(WHOLE, prices=(PRICE,), budget=budget, max_turns=1) as talk:
         first, _ = await talk.ask()
@@ -39,7 +44,7 @@ async def test_budget_that_is_used_up_lets_no_other_request_pass_and_is_told_bef
     assert (first, status) == (200, 400)
     assert json.loads(body)["error"]["message"] == "The budget of this work is used up."
     assert len(talk.provider.asked) == 1
-    assert talk.gateway.meter.budget_refused
+    assert talk.gateway.meter.refused_by == want
     assert not talk.gateway.meter.limit_reached
 
 
@@ -49,8 +54,8 @@ async def test_budget_that_is_not_used_up_lets_the_next_request_pass():
         status, _ = await talk.ask()
 
     assert status == 200
-    assert talk.gateway.meter.is_used_up
-    assert not talk.gateway.meter.budget_refused
+    assert talk.gateway.meter.used_up
+    assert talk.gateway.meter.refused_by is None
 
 
 async def test_answer_whose_beginning_is_over_the_budget_is_cut_off_and_counted():
@@ -60,7 +65,7 @@ async def test_answer_whose_beginning_is_over_the_budget_is_cut_off_and_counted(
             await talk.ask()
         gate.set()
 
-    assert talk.gateway.meter.budget_refused
+    assert talk.gateway.meter.refused_by
     assert (talk.usage.turns, talk.usage.input_tokens) == (1, 10)
 
 
@@ -77,7 +82,7 @@ async def test_answers_under_way_at_once_are_held_against_the_budget_together():
         second_gate.set()
 
     assert rest.endswith(server_sent(events()[-1]))
-    assert talk.gateway.meter.budget_refused
+    assert talk.gateway.meter.refused_by
 
 
 async def test_last_words_of_an_answer_pass_although_they_use_up_more_than_the_budget():
@@ -94,8 +99,8 @@ async def test_last_words_of_an_answer_pass_although_they_use_up_more_than_the_b
         rest = await answer.content.read()
 
     assert rest == server_sent(stop)
-    assert not talk.gateway.meter.budget_refused
-    assert talk.gateway.meter.is_used_up
+    assert talk.gateway.meter.refused_by is None
+    assert talk.gateway.meter.used_up
 
 
 async def test_model_without_a_price_is_cut_off_and_refused_where_the_budget_is_money():
@@ -119,3 +124,27 @@ async def test_model_without_a_price_passes_where_the_budget_is_tokens():
 
     assert status == 200
     assert talk.gateway.meter.unpriced_model is None
+
+
+async def test_requests_at_once_go_one_by_one_where_the_budget_may_not_be_enough_for_two():
+    running, most, several = 0, 0, asyncio.Event()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        if running > 1:
+            several.set()
+        with contextlib.suppress(TimeoutError):  # time enough for another one to arrive
+            await asyncio.wait_for(several.wait(), 0.2)
+        running -= 1
+        return await WHOLE(request)
+
+    async with talking(WHOLE, budget=Budget(max_tokens=70)) as talk:
+        await talk.ask()
+        talk.provider.answer = answer
+        told = await asyncio.gather(talk.ask(), talk.ask(), talk.ask())
+
+    assert sorted(status for status, _ in told) == [200, 200, 400]
+    assert most == 1
+    assert len(talk.provider.asked) == 3

@@ -203,7 +203,7 @@ async def test_closing_cuts_off_what_is_under_way_counts_it_and_stops_listening(
     assert talk.gateway.meter.last_fault is None
 
 
-async def test_agent_that_hangs_up_ends_the_request_to_the_provider_and_is_no_fault():
+async def test_agent_that_hangs_up_ends_the_request_to_the_provider_uses_a_turn_and_is_no_fault():
     arrived, ended = asyncio.Event(), asyncio.Event()
 
     async def hang(request: web.BaseRequest) -> web.StreamResponse:
@@ -220,7 +220,7 @@ async def test_agent_that_hangs_up_ends_the_request_to_the_provider_and_is_no_fa
         await asyncio.wait_for(ended.wait(), 10)
 
     assert talk.gateway.meter.last_fault is None
-    assert talk.usage == Usage()
+    assert talk.usage == Usage(turns=1)
 
 
 async def test_provider_that_cannot_be_reached_is_told_to_the_agent_and_kept():

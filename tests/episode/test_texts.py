@@ -1,6 +1,8 @@
 """Lines, logs and redaction: what is kept of texts that others wrote."""
 
 import base64
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from afresh.episode.lines import Line, LineReader
 from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
 from afresh.episode.redact import HIDDEN, Redactor
+from tests.episode.pod import CONTROLLER
 
 PASSWORD = "correct-horse/battery+staple"
 
@@ -62,6 +65,8 @@ def test_known_secret_is_hidden_in_every_form(text: str):
         "Authorization: Basic YTpi",
         "authorization: bearer abc.def",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.c2lnbmF0dXJlMTIz",
+        "TOKEN_eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.c2lnbmF0dXJlMTIz",
+        "at.example.eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.c2lnbmF0dXJlMTIz.",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\nabc",
     ],
@@ -75,10 +80,49 @@ def test_text_that_looks_like_a_key_is_hidden(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["a skeleton", "https://git.example.com/a:b", "task-0123456789", ""]
+    "text",
+    [
+        "a skeleton",
+        "https://git.example.com/a:b",
+        "task-0123456789",
+        "",
+        "eyJhbGciOiJIUzI1NiJ9.a.long.name.of.some.module.that.nobody.would.choose",
+    ],
 )
 def test_ordinary_text_is_left_alone(text: str):
     assert Redactor(["abc", " \n", ""])(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "eyJ",
+        "eyJaaaaaaaaaaaaa.",
+        "a.",
+        "sk-",
+        "a:",
+        "://a:",
+        "-----BEGIN ",
+        "authorization: basic",
+        "gho_",
+    ],
+)
+def test_hostile_text_takes_no_more_than_a_pass_over_it(piece: str):
+    # A pattern that begins anew at every piece would take hours; the kernel ends it.
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); "
+        "from afresh.episode.redact import Redactor; "
+        "text = sys.argv[1] * (3_000_000 // len(sys.argv[1])); "
+        "Redactor(['a-known-secret'])(text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, piece],
+        env={"PYTHONPATH": str(CONTROLLER)},
+        check=False,
+        timeout=300,
+    )
+
+    assert done.returncode == 0
 
 
 def test_longer_secret_is_hidden_whole_where_one_is_part_of_another():

@@ -168,6 +168,52 @@ def test_secrets_are_optional_files_of_the_runner_alone() -> None:
     assert "/afresh/secrets/model" in mounted(job, "runner")
 
 
+ENVIRONMENT = {"credentials": {"mode": "Environment", "secretName": "anthropic"}}
+
+
+def test_keys_of_an_environment_secret_are_variables_of_the_agent_and_files_of_the_runner() -> None:
+    job = make_job(ENVIRONMENT)
+
+    assert container(job, "agent")["envFrom"] == [
+        {"secretRef": {"name": "anthropic", "optional": True}}
+    ]
+    assert "/afresh/secrets/model" in mounted(job, "runner")
+    assert "/afresh/secrets/model" not in mounted(job, "agent")
+    assert not [name for name in ("runner", "verify") if "envFrom" in container(job, name)]
+
+
+def test_secret_of_the_gateway_is_no_variable_of_any_container() -> None:
+    job = make_job()
+
+    assert not [item for item in pod_of(job)["containers"] if "envFrom" in item]
+
+
+def variables(job: dict[str, Any], name: str) -> dict[str, str]:
+    return {item["name"]: item["value"] for item in container(job, name)["env"]}
+
+
+def test_proxies_of_the_class_are_the_runners_too_and_never_stand_before_the_gateway() -> None:
+    env = [
+        {"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"},
+        {"name": "NO_PROXY", "value": ".example.com"},
+        {"name": "PIP_INDEX_URL", "value": "https://pypi.example.com"},
+    ]
+    job = make_job({"env": env})
+
+    proxy = {"HTTPS_PROXY": "http://proxy.example.com:3128"}
+    assert variables(job, "runner") == {"HOME": "/tmp", "NO_PROXY": ".example.com", **proxy}
+    assert (
+        variables(job, "agent").items()
+        >= {
+            "NO_PROXY": ".example.com,127.0.0.1,localhost",
+            "no_proxy": ".example.com,127.0.0.1,localhost",
+            "PIP_INDEX_URL": "https://pypi.example.com",
+            **proxy,
+        }.items()
+    )
+    assert set(variables(job, "verify")) == {"HOME", "AFRESH_PIDS_LIMIT"}
+
+
 def test_the_token_is_bound_to_the_audience_and_in_the_runner_alone() -> None:
     (token,) = [item for item in pod_of(make_job())["volumes"] if item["name"] == "token"]
 

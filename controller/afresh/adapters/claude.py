@@ -27,6 +27,10 @@ CANNOT_RUN = (126, 127)
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true|false)')
 TOO_LONG = re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE)
+EXHAUSTED = Verdict(
+    outcome=Outcome.CONTEXT_EXHAUSTED,
+    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
+)
 AUTH = re.compile(
     r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)",
     re.IGNORECASE,
@@ -46,6 +50,7 @@ class ClaudeReader:
         self._behind_gateway = behind_gateway
         self._result: Mapping[str, Any] | None = None
         self._events = 0
+        self._is_compacted = False
         self._last_error = ""
         self.session: str | None = None
 
@@ -68,6 +73,8 @@ class ClaudeReader:
             self.session = session
         if event.get("type") == "result":
             self._result = event
+        if event.get("subtype") == "compact_boundary":
+            self._is_compacted = True
         return _described(event)
 
     def error(self, line: str) -> str | None:
@@ -76,7 +83,12 @@ class ClaudeReader:
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a result without an error and exit code 0; neither alone is enough."""
+        """Success is a result without an error and exit code 0; neither alone is enough.
+
+        It is none after a compaction: what the program still knew then is not what it was told.
+        """
+        if self._is_compacted:
+            return EXHAUSTED
         result = self._result
         if result is None:
             return self._without_result(exit_code)
@@ -102,9 +114,9 @@ class ClaudeReader:
         return self._failure(self._last_error or f"exit code {exit_code}")
 
     def _failure(self, text: str) -> Verdict:
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
         if TOO_LONG.search(text):
-            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
+            return EXHAUSTED
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
         # Behind the gateway, the gateway knows better than any text.
         if not self._behind_gateway and AUTH.search(text):
             return Verdict(outcome=Outcome.AUTH, message=message)
@@ -137,6 +149,8 @@ class ClaudeAdapter:
             environment["ANTHROPIC_SMALL_FAST_MODEL"] = agent.model
         if base_url:
             environment |= {"ANTHROPIC_BASE_URL": base_url, "ANTHROPIC_API_KEY": PLACEHOLDER_KEY}
+        elif agent.endpoint:
+            environment["ANTHROPIC_BASE_URL"] = agent.endpoint
         return Launch(argv=tuple(argv), environment=environment, stdin=brief)
 
     def reader(self, *, behind_gateway: bool) -> ClaudeReader:
@@ -162,6 +176,8 @@ def _described(event: Mapping[str, Any]) -> str | None:
             return f"result: {event.get('subtype')}, error: {event.get('is_error')}"
         case "system" if event.get("subtype") == "init":
             return f"model: {event.get('model')}"
+        case "system" if event.get("subtype") == "compact_boundary":
+            return "the conversation is full, and is cut down to a summary"
         case "system" if event.get("subtype") == "api_retry":
             return f"asking the model once more: {event.get('error_status')} {event.get('error')}"
     return None

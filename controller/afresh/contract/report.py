@@ -41,7 +41,9 @@ class VerifyResult:
 class Result:
     """How the episode ended for one subtask, and its share of the episode's usage.
 
-    `summary` is what the agent says of its work, for people.
+    `summary` is what the agent says of its work, for people. `peak_input_tokens` is the most that
+    one request has told a model, and `peak_input_percent` the highest share of a model's window,
+    where windows are known.
     """
 
     id: str
@@ -53,6 +55,8 @@ class Result:
     exit_code: int | None = None
     verify: VerifyResult | None = None
     usage: Usage | None = None
+    peak_input_tokens: int = 0
+    peak_input_percent: int | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -27,12 +27,16 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
             f"The adapter {adapter} of the AgentClass cannot keep one context over several "
             "subtasks; set spec.context.mode to FreshPerSubtask."
         )
-    if package.budget and (not abilities.model_apis or credentials is None):
+    is_gateway = credentials is not None and credentials.mode is CredentialsMode.GATEWAY
+    if package.budget and not (abilities.model_apis and is_gateway):
         yield (
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."
         )
-    if credentials and credentials.mode is CredentialsMode.ENVIRONMENT:
-        yield "credentials.mode Environment of the AgentClass is not supported; use Gateway."
+    if is_gateway and not abilities.model_apis:
+        yield (
+            f"The adapter {adapter} does not use the gateway; set spec.credentials.mode of the "
+            "AgentClass to Environment, or remove spec.credentials."
+        )
     if agent_class.egress:
         yield "egress of the AgentClass is not supported; remove it and write a NetworkPolicy."

@@ -11,6 +11,7 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
+from afresh.episode.model_faults import with_use
 from afresh.episode.opening import Opening
 from afresh.episode.subtask import do_subtask
 from afresh.episode.workplace import Workplace
@@ -37,13 +38,12 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
     except Ended as end:
         work.log.ended(end)
         result = _not_done(task, end)
-    used = work.meter.subtask_usage()
-    result = replace(result, usage=used if used.turns else None)
+    result = with_use(result, work.meter)
     work.reporter.update(usage=work.meter.usage())
     work.reporter.add(result)
     warnings = _tidy_up(work, desk, task, result)
     if warnings:
-        work.reporter.add(replace(result, warnings=tuple(warnings)))
+        work.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))
     return result.commit is not None
 
 

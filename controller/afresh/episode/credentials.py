@@ -37,6 +37,15 @@ class SecretMount:
             return None
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
+    def require_any(self) -> None:
+        """Make sure that there is a key at all. Raises Ended with what to mend."""
+        if not any(path.is_file() for path in _listed(self.directory)):
+            raise Ended(
+                Outcome.CONFIG,
+                f'Secret "{self.name}" in namespace "{self.namespace}" is missing or has no key; '
+                f"create it or correct {self.field}.",
+            )
+
     def require(self, key: str) -> str:
         """Return the value under `key`. Raises Ended with what to mend."""
         value = self.find(key)
@@ -60,20 +69,32 @@ def model_key(order: Order, paths: Paths) -> str:
     return _model_secret(order, paths, name).require(API_KEY)
 
 
+def require_variables(order: Order, paths: Paths) -> None:
+    """Make sure that the agent was given the variables of its Secret. Raises Ended if it was not.
+
+    The kubelet leaves a missing Secret out in silence; the runner sees the same Secret as files.
+    """
+    if order.agent.secret_name:
+        _model_secret(order, paths, order.agent.secret_name).require_any()
+
+
 def known_secrets(paths: Paths) -> list[str]:
     """Return every secret value that the runner can see, for the redactor."""
     values = [
         path.read_text(encoding="utf-8", errors="replace")
         for directory in (paths.git_secret, paths.model_secret, paths.token.parent)
-        if directory.is_dir()
-        for path in directory.iterdir()
-        if path.is_file() and path.name not in PUBLIC
+        for path in _listed(directory)
+        if path.is_file() and not (directory == paths.git_secret and path.name in PUBLIC)
     ]
     username = paths.git_secret / "username"
     if username.is_file():
         user = username.read_text(encoding="utf-8", errors="replace").strip()
         values += [f"{user}:{value.strip()}" for value in values]
     return values
+
+
+def _listed(directory: Path) -> list[Path]:
+    return list(directory.iterdir()) if directory.is_dir() else []
 
 
 def write_git_credentials(order: Order, paths: Paths) -> None:

@@ -18,7 +18,7 @@ from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.model_faults import BUDGET
+from afresh.episode.model_faults import budget_sentence
 from afresh.episode.prepare import Start
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.workplace import Workplace
@@ -35,8 +35,9 @@ def deliver(work: Workplace, desk: Desk, start: Start, task: Task) -> Result:
             f"This version has no adapter {work.order.agent.adapter}; "
             "correct spec.adapter of the AgentClass.",
         )
-    if work.meter.is_used_up:
-        raise Ended(Outcome.BUDGET_EXCEEDED, BUDGET)
+    used_up = work.meter.used_up
+    if used_up:
+        raise Ended(Outcome.BUDGET_EXCEEDED, budget_sentence(used_up))
     work.git.exclude(adapter.droppings)
     end = _run(work, adapter, desk, start, task)
     desk.session = end.session

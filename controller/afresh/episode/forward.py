@@ -18,7 +18,7 @@ from afresh.episode.answer_reader import AnswerReader
 from afresh.episode.meter import Meter, NothingLeft, Turn
 from afresh.episode.model_api import Fault, Route, Upstream
 from afresh.episode.outage import is_too_long
-from afresh.episode.request_body import BodyDesk, Refused, read_whole
+from afresh.episode.request_body import BODY_LIMIT, BodyDesk, Refused, read_whole
 from afresh.episode.upstream_request import build_request, open_session, returned_headers
 
 SHUTDOWN_SECONDS = 0.05
@@ -76,6 +76,7 @@ class Forwarder:
         self._meter = meter
         self._session = session
         self._desk = BodyDesk(upstream.api, upstream.model)
+        self._settled = asyncio.Condition()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -87,11 +88,25 @@ class Forwarder:
         if route is Route.FORWARD:
             return await self._forward(request)
         try:
-            turn = self._meter.begin()
+            turn = await self._begin(request)
         except NothingLeft as refusal:
             return self._refusal(400, str(refusal))
-        with turn:
-            return await self._generate(request, turn)
+        try:
+            with turn:
+                return await self._generate(request, turn)
+        finally:
+            async with self._settled:
+                self._settled.notify_all()
+
+    async def _begin(self, request: web.BaseRequest) -> Turn:
+        """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
+        size = request.content_length if request.can_read_body else 0
+        while True:
+            async with self._settled:
+                turn = self._meter.begin(BODY_LIMIT if size is None else size)
+                if turn:
+                    return turn
+                await self._settled.wait()
 
     async def _forward(self, request: web.BaseRequest) -> web.StreamResponse:
         """Pass request and answer on; nothing is counted."""
@@ -106,7 +121,7 @@ class Forwarder:
     async def _generate(self, request: web.BaseRequest, turn: Turn) -> web.StreamResponse:
         """Pass request and answer on, and tell the turn what comes."""
         try:
-            async with self._asking(request) as answer:
+            async with self._asking(request, turn) as answer:
                 if answer.status >= 300:
                     return await self._refused(answer, turn)
                 reader = AnswerReader(self._upstream.api, answer.content_type)
@@ -121,10 +136,18 @@ class Forwarder:
             return self._refusal(502, UNREACHABLE)
 
     @contextlib.asynccontextmanager
-    async def _asking(self, request: web.BaseRequest) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _asking(
+        self, request: web.BaseRequest, turn: Turn | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
         async with self._desk.asked_by(request) as asked:
-            answer = await build_request(self._session, self._upstream, request, asked)
+            asking = build_request(self._session, self._upstream, request, asked)
+            try:
+                answer = await asking
+            except asyncio.CancelledError:  # the agent has hung up
+                if turn:
+                    turn.is_abandoned = request.content.is_eof()
+                raise
         async with answer:
             yield answer
 

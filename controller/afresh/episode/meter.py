@@ -2,19 +2,21 @@
 
 Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request for the
 model that was answered with success, whichever model it was and whether or not several run at once;
-requests under way count as turns until they fail. How counts become Usage is `tally`.
+requests under way count as turns until they fail. So does one that the agent abandons while the
+provider works on it: else an agent could ask for ever. How counts become Usage is `tally`, what
+fits into the budget `allowance`, and how long faults last `outage`.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
+from afresh.episode.allowance import Allowance
 from afresh.episode.model_api import Answer, Fault
 from afresh.episode.outage import Outage
-from afresh.episode.tally import Tally, cost_of
+from afresh.episode.tally import Peak, Tally, cost_of
 
 NOT_NOW = "The model's provider fails; there is no use in asking it again now."
 NO_TURN_LEFT = "The turn limit of this task is reached."
@@ -30,10 +32,13 @@ class Turn:
     """One request for the model, from its start until the end of a `with` block.
 
     Neither answered nor failed means that the agent went away: that says nothing of the model.
+    `size` is that of the request in bytes; `is_abandoned`, that the provider had all of it.
     """
 
-    def __init__(self, meter: "Meter") -> None:
+    def __init__(self, meter: "Meter", size: int) -> None:
         self._meter = meter
+        self.size = size
+        self.is_abandoned = False
         self.asked = time.monotonic()
         self.answer: Answer | None = None
         self.fault: Fault | None = None
@@ -59,8 +64,7 @@ class Meter:
     ) -> None:
         self._max_turns = max_turns
         self._pricing = tuple(pricing)
-        self._max_tokens = budget.max_tokens if budget else None
-        self._max_cost = Decimal(budget.max_cost_usd) if budget and budget.max_cost_usd else None
+        self._allowance = Allowance(budget, pricing)
         self._before = Tally()
         self._subtask = Tally()
         self._under_way: set[Turn] = set()
@@ -68,7 +72,7 @@ class Meter:
         self._lock = threading.Lock()
         self.on_first_answer: Callable[[], None] = lambda: None
         self.limit_reached = False
-        self.budget_refused = False
+        self.refused_by: str | None = None
         self.unpriced_model: str | None = None
         self.last_fault: Fault | None = None
         self.not_before: float | None = None
@@ -83,20 +87,29 @@ class Meter:
             self.last_fault = None
             self.not_before = None
 
-    def begin(self) -> Turn:
-        """Reserve a turn. Raises NothingLeft."""
+    def begin(self, size: int) -> Turn | None:
+        """Reserve a turn for a request of so many bytes. Raises NothingLeft.
+
+        None: the budget may not be enough for it besides those under way; one of them must settle
+        first. A request that is alone always passes as long as anything is left.
+        """
         with self._lock:
             if self.unpriced_model is not None:
                 raise NothingLeft(NO_PRICE)
-            if self._exceeds(self._used(), reached=True):
-                self.budget_refused = True
+            used = self._used()
+            spent = self._allowance.field_reached(used)
+            if spent:
+                self.refused_by = spent
                 raise NothingLeft(NO_BUDGET_LEFT)
             if self._outage.refuses(time.monotonic()):
                 raise NothingLeft(NOT_NOW)
             if self._subtask.turns + len(self._under_way) >= self._max_turns:
                 self.limit_reached = True
                 raise NothingLeft(NO_TURN_LEFT)
-            turn = Turn(self)
+            sizes = (size, *(turn.size for turn in self._under_way))
+            if self._under_way and not self._allowance.has_room(used, sizes):
+                return None
+            turn = Turn(self, size)
             self._under_way.add(turn)
             return turn
 
@@ -111,6 +124,9 @@ class Meter:
                 self._subtask.count(answer, self._pricing)
                 self._note_price(answer)
             fault = turn.fault or (answer.fault if answer else None)
+            is_begun = turn.is_abandoned or answer is not None
+            if is_begun and not fault and not (answer and answer.began):
+                self._subtask.turns += 1
             if fault or (answer and answer.ended):
                 self._note_end(turn, fault)
         if is_first:
@@ -123,9 +139,9 @@ class Meter:
             return False
         with self._lock:
             self._note_price(answer)
-            over = self._exceeds(self._used(with_open=True))
-            self.budget_refused |= over
-            return over or self.unpriced_model is not None
+            over = self._allowance.field_exceeded(self._used(with_open=True))
+            self.refused_by = self.refused_by or over
+            return over is not None or self.unpriced_model is not None
 
     @property
     def gives_up_for(self) -> Fault | None:
@@ -134,10 +150,10 @@ class Meter:
             return None if self._under_way else self._outage.gives_up_for(time.monotonic())
 
     @property
-    def is_used_up(self) -> bool:
-        """Whether the budget leaves nothing for another request."""
+    def used_up(self) -> str | None:
+        """The field of spec.budget that leaves nothing for another request."""
         with self._lock:
-            return self._exceeds(self._used(), reached=True)
+            return self._allowance.field_reached(self._used())
 
     def usage(self) -> Usage:
         """Return what the episode has used. No cost if anything counted has no price."""
@@ -148,6 +164,11 @@ class Meter:
         """Return what this subtask has used."""
         with self._lock:
             return self._subtask.usage(priced=bool(self._pricing))
+
+    def subtask_peak(self) -> Peak:
+        """Return the most that one request of this subtask has told a model."""
+        with self._lock:
+            return self._subtask.peak
 
     def _note_end(self, turn: Turn, fault: Fault | None) -> None:
         self.last_fault = fault
@@ -167,14 +188,6 @@ class Meter:
                 used.count(turn.answer, self._pricing)
         return used
 
-    def _exceeds(self, used: Tally, *, reached: bool = False) -> bool:
-        """Whether `used` is over the budget, or has `reached` it."""
-        pairs = ((used.tokens.all, self._max_tokens), (used.cost, self._max_cost))
-        return any(
-            limit is not None and (count >= limit if reached else count > limit)
-            for count, limit in pairs
-        )
-
     def _note_price(self, answer: Answer) -> None:
-        if self._max_cost is not None and cost_of(answer, self._pricing) is None:
+        if self._allowance.is_money and cost_of(answer, self._pricing) is None:
             self.unpriced_model = answer.model

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from afresh.contract.abilities import gateway_api
-from afresh.contract.words import ModelApiName
+from afresh.contract.words import CredentialsMode, ModelApiName
 from afresh.episode import credentials
 from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
@@ -37,6 +37,8 @@ def open_access(work: Workplace) -> Iterator[Access]:
     """Have a gateway, if one is needed, until the block ends. Raises Ended without a key."""
     agent = work.order.agent
     name = gateway_api(agent)
+    if agent.credentials_mode is CredentialsMode.ENVIRONMENT:
+        credentials.require_variables(work.order, work.paths)
     if name is None:
         yield Access()
         return

@@ -4,20 +4,40 @@ Owns the sentences. The provider's own words stay in the log: they change from t
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afresh.adapters.adapter import Verdict
 from afresh.contract.order import Order
+from afresh.contract.report import Result
 from afresh.contract.words import Outcome
 from afresh.episode.meter import Meter
 from afresh.episode.model_api import Fault
 
-BUDGET = "The budget of this episode is used up; raise spec.budget of the WorkPackage."
+# A worker whose context is fuller than that gets worse at what it does (S1-12).
+MOST_PERCENT = 60
+CROWDED = (
+    f"The conversation took more than {MOST_PERCENT} % of the model's context window; make the "
+    "subtask smaller."
+)
+
+
+def with_use(result: Result, meter: Meter) -> Result:
+    """Return the result of a subtask with what it has used of models, and a warning about it."""
+    used, peak = meter.subtask_usage(), meter.subtask_peak()
+    is_crowded = peak.percent is not None and peak.percent > MOST_PERCENT
+    return replace(
+        result,
+        usage=used if used.turns else None,
+        peak_input_tokens=peak.tokens,
+        peak_input_percent=peak.percent,
+        warnings=(*result.warnings, *((CROWDED,) if is_crowded else ())),
+    )
 
 
 def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
     """Yield why the agent failed, as far as the gateway can tell."""
-    if meter.budget_refused:
-        yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=BUDGET)
+    if meter.refused_by:
+        yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=budget_sentence(meter.refused_by))
     fault = fault_verdict(order, meter.last_fault)
     if fault.outcome:
         yield fault
@@ -25,6 +45,11 @@ def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
         yield Verdict(
             outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
         )
+
+
+def budget_sentence(field: str) -> str:
+    """Return what is to be done about a field of spec.budget that is used up."""
+    return f"The budget of this episode is used up; raise spec.budget.{field} of the WorkPackage."
 
 
 def fault_verdict(order: Order, fault: Fault | None) -> Verdict:

@@ -15,11 +15,15 @@ SHAPES = re.compile(
     r"sk-[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
     r"|AKIA[A-Z0-9]{16}"
-    r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"
     r"|(?i:(?<=authorization: )(?:basic|bearer) \S+)"
 )
+# A token has three parts. Runs are taken whole and looked at once: a pattern for the parts would
+# begin anew at every character of a hostile line.
+RUN = re.compile(r"(?<![\w.-])[\w.-]{35,}")
+TOKEN_HEAD = re.compile(r"eyJ[\w-]{10}")
+PART_LENGTH = 10
 
 
 class Redactor:
@@ -34,7 +38,22 @@ class Redactor:
         """Return `text` without secrets."""
         if self._known:
             text = self._known.sub(HIDDEN, text)
-        return SHAPES.sub(HIDDEN, text)
+        return RUN.sub(_without_tokens, SHAPES.sub(HIDDEN, text))
+
+
+def _without_tokens(run: re.Match[str]) -> str:
+    parts = run[0].split(".")
+    shown, at = [], 0
+    while at < len(parts):
+        head = TOKEN_HEAD.search(parts[at])
+        lengths = [len(part) for part in parts[at + 1 : at + 3]]
+        if head and len(lengths) == 2 and min(lengths) >= PART_LENGTH:
+            shown.append(parts[at][: head.start()] + HIDDEN)
+            at += 3
+        else:
+            shown.append(parts[at])
+            at += 1
+    return ".".join(shown)
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -15,24 +15,43 @@ from afresh.episode.model_api import Answer, Tokens
 PER_MILLION = Decimal(1_000_000)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The most that one request has told a model; `percent` of its window, where that is known."""
+
+    tokens: int = 0
+    percent: int | None = None
+
+    def or_higher(self, other: "Peak") -> "Peak":
+        """Return the higher of both, each number by itself: models have windows of their own."""
+        known = [peak.percent for peak in (self, other) if peak.percent is not None]
+        return Peak(tokens=max(self.tokens, other.tokens), percent=max(known, default=None))
+
+
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """A sum of answers. `cost` leaves out what has no price."""
+    """A sum of answers, and the largest of them. Costs leave out what has no price."""
 
     turns: int = 0
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal = Decimal(0)
     has_unpriced: bool = False
+    largest_tokens: int = 0
+    largest_cost: Decimal = Decimal(0)
+    peak: Peak = Peak()
 
     def count(self, answer: Answer, pricing: Sequence[Price]) -> None:
         """Add an answer."""
         self.turns += 1
         self.tokens.add(answer.tokens)
+        self.largest_tokens = max(self.largest_tokens, answer.tokens.all)
+        self.peak = self.peak.or_higher(peak_of(answer, pricing))
         cost = cost_of(answer, pricing)
         if cost is None:
             self.has_unpriced = True
         else:
             self.cost += cost
+            self.largest_cost = max(self.largest_cost, cost)
 
     def plus(self, other: "Tally") -> "Tally":
         """Return the sum of both."""
@@ -44,6 +63,9 @@ class Tally:
             tokens=tokens,
             cost=self.cost + other.cost,
             has_unpriced=self.has_unpriced or other.has_unpriced,
+            largest_tokens=max(self.largest_tokens, other.largest_tokens),
+            largest_cost=max(self.largest_cost, other.largest_cost),
+            peak=self.peak.or_higher(other.peak),
         )
 
     def usage(self, *, priced: bool) -> Usage:
@@ -61,7 +83,7 @@ class Tally:
 
 def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
     """Return the cost of an answer in US dollars by the first price that matches its model."""
-    price = next((item for item in pricing if fnmatchcase(answer.model, item.model)), None)
+    price = _price_of(answer, pricing)
     if price is None:
         return None
     tokens = answer.tokens
@@ -71,3 +93,16 @@ def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
         + tokens.cache_read * Decimal(price.cache_read_usd_per_million)
         + tokens.cache_write * Decimal(price.cache_write_usd_per_million)
     ) / PER_MILLION
+
+
+def peak_of(answer: Answer, pricing: Sequence[Price]) -> Peak:
+    """Return what the request of this answer told the model, from the cache or not."""
+    tokens = answer.tokens
+    told = tokens.input + tokens.cache_read + tokens.cache_write
+    price = _price_of(answer, pricing)
+    window = price.context_window_tokens if price else None
+    return Peak(tokens=told, percent=-(-100 * told // window) if window else None)
+
+
+def _price_of(answer: Answer, pricing: Sequence[Price]) -> Price | None:
+    return next((item for item in pricing if fnmatchcase(answer.model, item.model)), None)

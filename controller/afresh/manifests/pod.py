@@ -12,8 +12,14 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 from afresh.contract.shim import SHIM
-from afresh.contract.words import Checkout, CredentialsMode
+from afresh.contract.words import Checkout
 from afresh.core.evidence import GRACE_PERIOD
+from afresh.manifests.environment import (
+    agent_environment,
+    agent_environment_from,
+    runner_environment,
+    shim_environment,
+)
 from afresh.manifests.volumes import mount, volumes
 
 HOSTNAME = "episode"
@@ -100,7 +106,7 @@ def _runner(parts: PodParts) -> dict[str, Any]:
         "image": parts.runner_image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["python3", "-m", "afresh.episode"],
-        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108  # an emptyDir of this container
+        "env": runner_environment(parts.agent_class.spec),
         "resources": RUNNER_RESOURCES,
         "securityContext": CONTAINER_SECURITY,
         "terminationMessagePolicy": "File",
@@ -124,7 +130,7 @@ def _secret_mounts(parts: PodParts) -> list[dict[str, Any]]:
     mounts = []
     if parts.order.repository.secret_name:
         mounts.append(mount("git-secret", at.GIT_SECRET_DIR, read_only=True))
-    if parts.order.agent.credentials_mode is CredentialsMode.GATEWAY:
+    if parts.order.agent.credentials_mode and parts.order.agent.secret_name:
         mounts.append(mount("model-secret", at.MODEL_SECRET_DIR, read_only=True))
     if parts.agent_class.spec.ca_bundle:
         mounts.append(mount("ca", at.CA_DIR, read_only=True))
@@ -138,7 +144,11 @@ def _agent(parts: PodParts) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
-        "env": _shim_environment(parts) + _class_environment(parts),
+        "env": [
+            *shim_environment(parts.pids_limit),
+            *agent_environment(parts.agent_class.spec),
+        ],
+        **agent_environment_from(parts.order.agent),
         "resources": {"requests": _requests(parts), "limits": _limits(parts)},
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
@@ -158,7 +168,7 @@ def _verify(parts: PodParts) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
-        "env": _shim_environment(parts),
+        "env": shim_environment(parts.pids_limit),
         # It never works while the agent does, so it asks for nothing and may use as much.
         "resources": {"requests": VERIFY_REQUESTS, "limits": _limits(parts)},
         "securityContext": CONTAINER_SECURITY,
@@ -181,17 +191,6 @@ def _verified_volume(parts: PodParts) -> str:
     """The agent's worktree only where every subtask of the episode asks for it."""
     tasks = parts.order.tasks
     return "worktree" if all(t.verify.checkout is Checkout.WORKTREE for t in tasks) else "checkout"
-
-
-def _shim_environment(parts: PodParts) -> list[dict[str, Any]]:
-    return [
-        {"name": "HOME", "value": at.AGENT_HOME},
-        {"name": "AFRESH_PIDS_LIMIT", "value": str(parts.pids_limit)},
-    ]
-
-
-def _class_environment(parts: PodParts) -> list[dict[str, Any]]:
-    return [{"name": item.name, "value": item.value} for item in parts.agent_class.spec.env]
 
 
 def _requests(parts: PodParts) -> dict[str, str]:

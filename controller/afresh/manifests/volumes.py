@@ -5,7 +5,6 @@ from typing import Any
 from afresh.api.agent_class import AgentClass
 from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
-from afresh.contract.words import CredentialsMode
 
 TOKEN_SECONDS = 3600
 WORK_SIZE = "10Gi"
@@ -34,7 +33,7 @@ def volumes(order: Order, agent_class: AgentClass) -> list[dict[str, Any]]:
     secrets = []
     if order.repository.secret_name:
         secrets.append(_secret("git-secret", order.repository.secret_name))
-    if order.agent.credentials_mode is CredentialsMode.GATEWAY and order.agent.secret_name:
+    if order.agent.credentials_mode and order.agent.secret_name:
         secrets.append(_secret("model-secret", order.agent.secret_name))
     bundle = agent_class.spec.ca_bundle
     authorities = (

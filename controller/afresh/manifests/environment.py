@@ -1,0 +1,55 @@
+"""The environment variables of an episode's containers.
+
+Owns what each is given: the agent what its class says, the runner only how to reach the provider.
+"""
+
+from typing import Any
+
+from afresh.api.agent_class import AgentClassSpec
+from afresh.contract import pod_layout as at
+from afresh.contract.order import Agent
+from afresh.contract.words import CredentialsMode
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+EXCEPTIONS = ("NO_PROXY", "no_proxy")
+# Where the gateway listens.
+LOOPBACK = "127.0.0.1,localhost"
+
+
+def runner_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
+    """Return the runner's: the class's proxies, through which its gateway then asks."""
+    proxies = [item for item in _of_class(spec) if item["name"] in PROXIES + EXCEPTIONS]
+    return [{"name": "HOME", "value": "/tmp"}, *proxies]  # noqa: S108  # an emptyDir of its own
+
+
+def shim_environment(pids_limit: int) -> list[dict[str, Any]]:
+    """Return what the shim of every other container needs."""
+    return [
+        {"name": "HOME", "value": at.AGENT_HOME},
+        {"name": "AFRESH_PIDS_LIMIT", "value": str(pids_limit)},
+    ]
+
+
+def agent_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
+    """Return what the class gives its agent; a proxy never stands before the gateway."""
+    given = _of_class(spec)
+    if not any(item["name"] in PROXIES for item in given):
+        return given
+    rest = [item for item in given if item["name"] not in EXCEPTIONS]
+    theirs = [item["value"] for item in given if item["name"] in EXCEPTIONS and item["value"]]
+    exceptions = ",".join((*theirs, LOOPBACK))
+    return [*rest, *({"name": name, "value": exceptions} for name in EXCEPTIONS)]
+
+
+def agent_environment_from(agent: Agent) -> dict[str, Any]:
+    """Return the field that makes a Secret's keys variables of the agent, where the class says so.
+
+    What the pod or the class sets besides wins. A missing Secret is the runner's to tell.
+    """
+    if agent.credentials_mode is not CredentialsMode.ENVIRONMENT or not agent.secret_name:
+        return {}
+    return {"envFrom": [{"secretRef": {"name": agent.secret_name, "optional": True}}]}
+
+
+def _of_class(spec: AgentClassSpec) -> list[dict[str, Any]]:
+    return [{"name": item.name, "value": item.value} for item in spec.env]
