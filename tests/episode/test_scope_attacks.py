@@ -26,11 +26,8 @@ def judged(desk: Desk, agent: str, **task: object) -> str:
     try:
         snapshot.check_scope(make_task(**{"files": ALLOWED, **task}), desk.take())
     except Ended as ended:
-        assert ended.outcome is Outcome.OUT_OF_SCOPE, ended.message
-        message = ended.message
-    else:
-        message = ""
-    return message
+        return ended.message if ended.outcome is Outcome.OUT_OF_SCOPE else ended.outcome
+    return ""
 
 
 IN_SCOPE = [

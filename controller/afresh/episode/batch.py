@@ -43,7 +43,7 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
     work.reporter.add(result)
     warnings = _tidy_up(work, desk, task, result)
     if warnings:
-        work.reporter.add(replace(result, warnings=tuple(warnings)))
+        work.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))
     return result.commit is not None
 
 
