@@ -1,6 +1,7 @@
 """The wire form of the contract: what is written can be read, and what is wrong is named."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,10 @@ from afresh.contract.codec import ContractError
 from afresh.contract.report import Report, Result, Usage, VerifyResult
 from afresh.contract.words import Outcome
 
-texts = st.text(max_size=3000)
+# Any text, and what JSON writes much longer than it is.
+texts = st.text(max_size=3000) | st.integers(0, 600).flatmap(
+    lambda times: st.text('"\\\n\0\x1b\u2028é😀', max_size=9).map(lambda text: text * times)
+)
 usages = st.builds(
     Usage,
     turns=st.integers(0, 10**4),
@@ -26,13 +30,14 @@ results = st.builds(
     revision=st.integers(0, 10**6),
     commit=st.none() | st.text("0123456789abcdef", min_size=40, max_size=40),
     message=texts,
+    summary=texts,
     exit_code=st.none() | st.integers(0, 255),
     verify=st.none()
     | st.builds(
         VerifyResult, exit_code=st.integers(0, 255), duration_seconds=st.floats(0, 1e4), tail=texts
     ),
     usage=st.none() | usages,
-    warnings=st.lists(st.text(max_size=200), max_size=5).map(tuple),
+    warnings=st.lists(texts, max_size=8).map(tuple),
 )
 reports = st.builds(
     Report,
@@ -40,6 +45,8 @@ reports = st.builds(
     stage=st.sampled_from(["prepared", "reported"]),
     final=st.booleans(),
     results=st.lists(results, max_size=25).map(tuple),
+    head=st.none() | st.text("0123456789abcdef", min_size=40, max_size=40),
+    plan_digest=st.none() | st.just(f"sha256:{'0' * 64}"),
     usage=usages,
     not_before=st.none() | st.floats(0, 1e10),
     phases=st.dictionaries(st.sampled_from(report.PHASES), st.floats(0, 1e10)),
@@ -61,6 +68,19 @@ def test_a_fitted_report_is_valid_small_and_keeps_what_decides(told: Report) -> 
     assert len(text.encode()) <= report.REPORT_MAX_BYTES
     assert [(item.id, item.outcome, item.commit) for item in read.results] == decides
     assert (read.episode, read.final, read.usage) == (told.episode, told.final, told.usage)
+    assert (read.head, read.plan_digest) == (told.head, told.plan_digest)
+
+
+@given(reports, results)
+def test_why_the_only_subtask_failed_is_the_last_text_to_be_cut(
+    told: Report, result: Result
+) -> None:
+    failed = replace(result, commit=None)
+
+    (read,) = report.parse(report.fit(replace(told, results=(failed,)))).results
+
+    assert failed.message.startswith(read.message)
+    assert len(read.message) >= min(200, len(failed.message))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.NO_CHANGES])

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +29,16 @@ class Desk:
     home: Path
 
     @classmethod
-    def prepare(cls, root: Path) -> "Desk":
-        """Lay out a commit with README.md."""
+    def prepare(cls, root: Path, files: Mapping[str, str] | None = None) -> "Desk":
+        """Lay out a commit with README.md and these files."""
         git = Git(git_dir=root / "git")
         git.create()
         git.exclude([])
-        entry = f"100644 {git.store(b'A sample.')}\tREADME.md\0"
-        git.run("update-index", "-z", "--index-info", stdin=entry.encode())
+        entries = "".join(
+            f"100644 {git.store(text.encode())}\t{name}\0"
+            for name, text in {"README.md": "A sample.", **(files or {})}.items()
+        )
+        git.run("update-index", "-z", "--index-info", stdin=entries.encode())
         head = git.commit_tree(git.text("write-tree"), None, "Add files\n", 1_700_000_000)
         plan = planned(ORDER, TASK, Marker.RUNNING)
         layout = worktree.Layout(head=head, date=1_700_000_000, branch="afresh/demo", plan=plan)

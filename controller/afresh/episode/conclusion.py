@@ -10,7 +10,7 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import persist, prepare, rebase, snapshot
+from afresh.episode import persist, prepare, rebase, red_flags, snapshot
 from afresh.episode.agent import AgentEnd
 from afresh.episode.briefing import planned, standing_in
 from afresh.episode.desk import Desk
@@ -103,4 +103,5 @@ def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: Age
         summary=redact(shot.outbox.summary or shot.outbox.unchanged or "")[:SUMMARY_LENGTH],
         exit_code=end.exit_code,
         verify=verdict.result,
+        warnings=tuple(map(redact, red_flags.look_at(work.git, shot))),
     )

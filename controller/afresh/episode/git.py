@@ -37,6 +37,8 @@ CONFIG = """\
 \tautocrlf = false
 \tsafecrlf = false
 \tpreloadIndex = true
+\tprotectHFS = true
+\tprotectNTFS = true
 [gc]
 \tauto = 0
 [maintenance]

@@ -4,14 +4,11 @@ Trusts nothing in the worktree: its repository, attributes, hooks and configurat
 links are stored and never followed, and `.afresh` is the runner's. Runs nothing from there.
 """
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Order, Task
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line
 from afresh.episode import worktree
 from afresh.episode.ending import Ended
 from afresh.episode.git import Git
@@ -21,6 +18,7 @@ from afresh.episode.outbox import Outbox
 from afresh.episode.redact import Redactor
 from afresh.episode.scope import Change, scope_problem
 from afresh.episode.state_files import Notes, write_state
+from afresh.episode.strange_files import first_strange
 
 LOCKED = "The agent left files that cannot be read and stored; see the log."
 INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
@@ -39,10 +37,10 @@ class Snapshot:
 def take(git: Git, head: str, tree: Path, outbox: Outbox) -> Snapshot:
     """Stage the worktree. Raises Ended for what can never be part of a commit."""
     try:
-        strange = _first_strange(git, tree)
+        git.run("read-tree", head)
+        strange = first_strange(git, head, tree)
         if strange:
             raise Ended(Outcome.OUT_OF_SCOPE, strange)
-        git.run("read-tree", head)
         git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
     except (GitError, OSError) as error:
         if "invalid path" in str(error):
@@ -82,40 +80,3 @@ def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
     return tuple(
         Change(path=path, status=meta.split()[4][0], mode=meta.split()[1]) for meta, path in pairs
     )
-
-
-def _first_strange(git: Git, tree: Path) -> str | None:
-    """Return a sentence about an embedded repository or an odd file that is not ignored."""
-    for path, sentence in _strange(tree):
-        # Ignored ones are never staged: a package manager's own clones, for instance.
-        if not _is_ignored(git, tree, path):
-            return sentence
-    return None
-
-
-def _is_ignored(git: Git, tree: Path, path: str) -> bool:
-    try:
-        git.run("check-ignore", "--quiet", "--", path, tree=tree)
-    except GitError:
-        return False
-    return True
-
-
-def _strange(tree: Path) -> Iterator[tuple[str, str]]:
-    """Yield what git must not be shown, without entering it."""
-    folders = [""]
-    while folders:
-        prefix = folders.pop()
-        with os.scandir(tree / prefix) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        if prefix and any(entry.name.lower() == ".git" for entry in found):
-            yield prefix, f"The agent left an embedded repository at {one_line(prefix)}."
-            continue
-        for entry in found:
-            path = f"{prefix}/{entry.name}" if prefix else entry.name
-            if path in (".git", worktree.STATE):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(path)
-            elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                yield path, f"The agent left neither a file nor a link at {one_line(path)}."

@@ -1,0 +1,143 @@
+"""What an agent may do to names, modes, links, repositories and sizes, and how each is judged."""
+
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.words import Outcome
+from afresh.episode import snapshot
+from afresh.episode.ending import Ended
+from tests.episode.desk import Desk
+from tests.episode.pod import make_task
+
+ALLOWED = ("README.md", "src/**", "docs/über.md")
+FILES = {"src/tool.sh": "echo\n", "src/link": "x\n", "lib/a.c": "a\n", "data/big": "b\n"}
+OUTSIDE = "The agent changed files outside of the subtask's files: "
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk.prepare(tmp_path, FILES)
+
+
+def judged(desk: Desk, agent: str, **task: object) -> str:
+    """Do an agent's work, and return what keeps it from being committed; empty: nothing."""
+    desk.work(agent)
+    try:
+        snapshot.check_scope(make_task(**{"files": ALLOWED, **task}), desk.take())
+    except Ended as ended:
+        return ended.message if ended.outcome is Outcome.OUT_OF_SCOPE else ended.outcome
+    return ""
+
+
+IN_SCOPE = [
+    pytest.param("mv src/tool.sh src/new.sh", id="a file is renamed within the files"),
+    pytest.param("rm -r src", id="a folder is deleted"),
+    pytest.param("chmod +x src/tool.sh", id="a file is made executable"),
+    pytest.param("rm src/link; ln -s /etc/passwd src/link", id="a file becomes a link"),
+    pytest.param("rm src/link; mkdir src/link; echo x > src/link/y", id="a file becomes a folder"),
+    pytest.param("printf x > 'docs/über.md'; :", id="a name with an umlaut"),
+    pytest.param("echo '* filter=x text eol=crlf' > src/.gitattributes", id="attributes"),
+    pytest.param("rm -rf .git", id="the repository is removed"),
+    pytest.param("rm -rf .git; echo 'gitdir: /etc' > .git", id="the repository becomes a file"),
+    pytest.param("rm -rf .git; ln -s /etc .git", id="the repository becomes a link"),
+    pytest.param("rm -rf .git; mkfifo .git", id="the repository becomes a FIFO"),
+    pytest.param("git mv src/tool.sh lib/ && git reset -q --hard", id="what was undone"),
+    pytest.param("touch -d 2001-01-01 lib/a.c", id="another time of another file"),
+    pytest.param("echo build > src/.gitignore; mkfifo src/build", id="an ignored FIFO"),
+    pytest.param("echo big > src/.gitignore; truncate -s 2G src/big", id="an ignored huge file"),
+]
+
+
+@pytest.mark.parametrize("agent", IN_SCOPE)
+def test_what_stays_within_the_files_is_in_scope_whatever_its_kind(desk: Desk, agent: str):
+    (desk.worktree / "docs").mkdir()
+
+    assert judged(desk, agent) == ""
+
+
+OUT_OF_SCOPE = [
+    pytest.param("mv src/tool.sh tool.sh", OUTSIDE + "tool.sh.", id="renamed out of the files"),
+    pytest.param("mv lib/a.c src/", OUTSIDE + "lib/a.c.", id="renamed into the files"),
+    pytest.param("rm lib/a.c", OUTSIDE + "lib/a.c.", id="another file is deleted"),
+    pytest.param("chmod +x lib/a.c", OUTSIDE + "lib/a.c.", id="another file's mode"),
+    pytest.param("echo x >> lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c.",
+                 id="another file, with its size grown and its time as it was"),
+    pytest.param("printf 'b\\n' > lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c.",
+                 id="another file, with its size and its time as they were"),
+    pytest.param("rm -r lib; ln -s src lib", OUTSIDE + "lib, lib/a.c.", id="a folder is a link"),
+    pytest.param("ln -s . SRC; echo x > SRC/y", OUTSIDE + "SRC, y.", id="writing through a link"),
+    pytest.param("echo x > readme.md", OUTSIDE + "readme.md.", id="another case"),
+    pytest.param("mkdir SRC; echo x > SRC/y", OUTSIDE + "SRC/y.", id="a folder of another case"),
+    pytest.param("mkdir docs; printf x > docs/u\u0308ber.md", OUTSIDE + "docs/u\u0308ber.md.",
+                 id="an umlaut of two characters"),
+    pytest.param("printf x > 'src\u2215y'", OUTSIDE + "src\u2215y.", id="what looks like a slash"),
+    pytest.param("echo '* -text' > .gitattributes", OUTSIDE + ".gitattributes.", id="attributes"),
+    pytest.param("echo > .gitmodules", OUTSIDE + ".gitmodules.", id="submodules are declared"),
+    pytest.param("git init -q src/sub", "The agent left an embedded repository at src/sub.",
+                 id="a repository in the files"),
+    pytest.param("git init -q --bare src/b; echo 'gitdir: ../b' > src/s; mkdir src/w;"
+                 " mv src/s src/w/.git; rm -r src/b",
+                 "The agent left an embedded repository at src/w.", id="a linked worktree"),
+    pytest.param("mkdir src/w; ln -s ../../.git src/w/.git",
+                 "The agent left an embedded repository at src/w.", id="a linked repository"),
+    pytest.param("git -c protocol.file.allow=always submodule --quiet add ./. src/self"
+                 " 2>/dev/null || git clone -q . src/self",
+                 "The agent left an embedded repository at src/self.", id="a submodule of itself"),
+    pytest.param("mkdir src/w; echo x > src/w/.GiT",
+                 "The agent left an embedded repository at src/w.", id="a repository in disguise"),
+    pytest.param("mkdir -p src/.g\u200cit; echo x > src/.g\u200cit/config",
+                 "The agent left a file whose name git cannot store safely; see the log.",
+                 id="a repository to systems that skip some characters"),
+    pytest.param("mkdir src/git~1; echo x > src/git~1/config",
+                 "The agent left a file whose name git cannot store safely; see the log.",
+                 id="a repository to systems with short names"),
+    pytest.param("mkdir .AFRESH; echo x > .AFRESH/PLAN.md",
+                 "The agent left .AFRESH, which some systems take for .afresh.",
+                 id="the runner's folder in another case"),
+    pytest.param("truncate -s 2G src/big", "The agent left a file of over 100 MiB at src/big.",
+                 id="a file of 2 GB"),
+    pytest.param("truncate -s 2G data/big", "The agent left a file of over 100 MiB at data/big.",
+                 id="a file that has grown to 2 GB"),
+    pytest.param("mkfifo src/p; echo p > src/.gitignore; git add -f src/.gitignore; mkfifo src/q",
+                 "The agent left neither a file nor a link at src/q.",
+                 id="a FIFO beside an ignored one"),
+    pytest.param("echo tool.sh > src/.gitignore; rm src/tool.sh; mkfifo src/tool.sh",
+                 "The agent left neither a file nor a link at src/tool.sh.",
+                 id="a FIFO in the place of a file, hidden by an ignore rule"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "want"), OUT_OF_SCOPE)
+def test_what_leaves_the_files_is_out_of_scope_by_its_name(desk: Desk, agent: str, want: str):
+    assert judged(desk, agent) == want
+
+
+def test_a_huge_file_that_is_so_on_the_branch_is_in_nobodys_way(tmp_path: Path):
+    desk = Desk.prepare(tmp_path, {"big": "\0" * (101 << 20)})
+
+    assert judged(desk, "echo x >> README.md") == ""
+
+
+def test_a_renamed_file_counts_as_a_new_one(desk: Desk):
+    want = "The agent added more files than maxNewFiles allows: src/new.sh."
+
+    assert judged(desk, "mv src/tool.sh src/new.sh", max_new_files=0) == want
+
+
+def test_a_hundred_thousand_ignored_odd_files_are_looked_up_at_once(desk: Desk):
+    desk.work(
+        "echo pipes > src/.gitignore; mkdir src/pipes; python3 -c 'import os\n"
+        'for n in range(100_000): os.mkfifo(f"src/pipes/{n}")\''
+    )
+
+    assert [change.path for change in desk.take().changes] == ["src/.gitignore"]
+
+
+def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):
+    want = "The agent added more files than maxNewFiles allows: src/0, src/1, src/10, src/100"
+
+    message = judged(desk, 'python3 -c \'for n in range(100_000): open(f"src/{n}", "w")\'')
+
+    assert message.startswith(want)
+    assert message.endswith(" and others.")
