@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from anthropic_messages import AnthropicMessages
+from gemini_messages import GeminiContents
 from http_wire import (
     ALL_ADDRESSES,
     BrokenBodyError,
@@ -46,7 +47,7 @@ from model_dialect import Asked, Dialect, RefusedError, Route
 from model_script import Conversation, Reply, find_script, load_scripts, without_script
 from model_tools import Turn, can_write, use_tools
 
-DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(),)
+DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(), GeminiContents())
 _FOLDER = Path(__file__).parent
 _BODY_BYTES = 32 * 1024 * 1024
 _STREAM = {"content-type": "text/event-stream", "cache-control": "no-cache"}
