@@ -24,6 +24,7 @@ class Abilities:
 ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
     AdapterName.COMMAND: Abilities(),
+    AdapterName.GEMINI: Abilities(model_apis=(ModelApiName.GEMINI,), resumes=True),
 }
 
 
