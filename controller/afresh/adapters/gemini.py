@@ -172,6 +172,7 @@ class GeminiReader:
 class GeminiAdapter:
     """See `adapter.Adapter`."""
 
+    version = "0.61.0"
     droppings: tuple[str, ...] = ()
 
     def launch(
@@ -236,7 +237,7 @@ def _described(event: Mapping[str, Any]) -> str | None:
         case "tool_result":
             failed = " failed" if event.get("status") == "error" else ""
             output = event.get("output") or _error_text(event)
-            return f"-> {' '.join(str(output).split())[:TEXT_LENGTH]}{failed}"
+            return f"-> {' '.join(str(output).split())[:TEXT_LENGTH]}{failed}".replace("  ", " ")
         case "error":
             return f"{event.get('severity')}: {event.get('message')}"
         case "result":
