@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from anthropic_messages import AnthropicMessages
+from gemini_messages import GeminiContents
 from http_wire import (
     ALL_ADDRESSES,
     BrokenBodyError,
@@ -48,7 +49,12 @@ from model_tools import Turn, can_write, use_tools
 from openai_chat import OpenAiChat
 from openai_responses import OpenAiResponses
 
-DIALECTS: tuple[Dialect, ...] = (AnthropicMessages(), OpenAiChat(), OpenAiResponses())
+DIALECTS: tuple[Dialect, ...] = (
+    AnthropicMessages(),
+    OpenAiChat(),
+    OpenAiResponses(),
+    GeminiContents(),
+)
 _FOLDER = Path(__file__).parent
 _BODY_BYTES = 32 * 1024 * 1024
 _STREAM = {"content-type": "text/event-stream", "cache-control": "no-cache"}

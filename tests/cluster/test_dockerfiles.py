@@ -26,7 +26,14 @@ def _stages(image: str) -> dict[str, str]:
 
 
 def test_the_images_are_the_ones_that_the_project_needs() -> None:
-    assert all_images() == ["agent-claude", "agent-command", "demo", "operator", "runner"]
+    assert all_images() == [
+        "agent-claude",
+        "agent-command",
+        "agent-gemini",
+        "demo",
+        "operator",
+        "runner",
+    ]
 
 
 @pytest.mark.parametrize("image", all_images())

@@ -4,6 +4,7 @@ from afresh.adapters.adapter import Adapter
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.codex import CodexAdapter
 from afresh.adapters.command import CommandAdapter
+from afresh.adapters.gemini import GeminiAdapter
 from afresh.contract.words import AdapterName
 
 
@@ -16,4 +17,5 @@ _ADAPTERS: dict[AdapterName, Adapter] = {
     AdapterName.CLAUDE: ClaudeAdapter(),
     AdapterName.CODEX: CodexAdapter(),
     AdapterName.COMMAND: CommandAdapter(),
+    AdapterName.GEMINI: GeminiAdapter(),
 }

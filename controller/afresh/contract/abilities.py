@@ -25,6 +25,7 @@ ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
     AdapterName.CODEX: Abilities(model_apis=(ModelApiName.OPENAI,), resumes=True),
     AdapterName.COMMAND: Abilities(),
+    AdapterName.GEMINI: Abilities(model_apis=(ModelApiName.GEMINI,), resumes=True),
 }
 
 

@@ -1,0 +1,255 @@
+"""Gemini CLI, as a program that reads a brief and writes a stream of JSON events.
+
+Owns its flags, its settings and the meaning of its events. Written against 0.61.0.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.contract.order import Agent
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+
+# One more try, about five seconds later. The runner repeats an episode where that helps.
+ATTEMPTS = 2
+ENVIRONMENT = {
+    # Else a first process only starts a second one.
+    "GEMINI_CLI_NO_RELAUNCH": "true",
+    "GEMINI_TELEMETRY_ENABLED": "false",
+}
+SETTINGS_FILE = ".gemini/settings.json"
+TEXT_LENGTH = 300
+# Words come in pieces; so many characters are one line for people, unless something else comes.
+SAID_LENGTH = 2000
+CANNOT_RUN = (126, 127)
+NO_KEY = 41
+TURN_LIMIT = 53
+REFUSES_TO_RUN = (42, 44, 52, 55)
+SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# What decides comes first in a line that is too long to be whole.
+HEAD = re.compile(
+    r'^\{"type":"(?P<type>\w+)","timestamp":"[^"]{0,40}"'
+    r'(?:,"role":"(?P<role>\w+)")?(?:,"status":"(?P<status>\w+)")?'
+)
+TOO_LONG = re.compile(r"exceeds the maximum number of tokens|context (window|limit)", re.IGNORECASE)
+AUTH = re.compile(
+    r"api key (not valid|not found|expired)|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID"
+    r"|credits? (are|is) depleted|enable billing|auth method",
+    re.IGNORECASE,
+)
+TRANSIENT = re.compile(
+    r"RESOURCE_EXHAUSTED|UNAVAILABLE|INTERNAL\b|overloaded|rate.?limit|quota|fetch failed"
+    r"|without a finish reason|empty response|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|ENOTFOUND"
+    r"|\b(429|499|500|502|503|504|529)\b",
+    re.IGNORECASE,
+)
+OWN_LIMITS = {
+    "Maximum session turns exceeded": Outcome.TURN_LIMIT,
+    "Loop detected, stopping execution": Outcome.AGENT_ERROR,
+}
+USED_UP = "The agent used up spec.episode.maxTurns."
+NO_LAST_WORD = (
+    "The agent's program ended without a last word, as it does when the conversation does not fit "
+    "into the model's context; make the subtask smaller."
+)
+
+
+class GeminiReader:
+    """Reads the stream of one run; its `result` decides, and what came before it."""
+
+    def __init__(self, *, behind_gateway: bool) -> None:
+        self._behind_gateway = behind_gateway
+        self._result: Mapping[str, Any] | None = None
+        self._events = 0
+        self._said = ""
+        self._has_last_word = False
+        self._last_error = ""
+        self._limit: str | None = None
+        self.session: str | None = None
+
+    def event(self, line: str) -> str | None:
+        """Take in an event; anything that is not JSON is for people only."""
+        try:
+            return self._take(line, _json(line))
+        except RecursionError:
+            return "an event that is nested too deeply"
+
+    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
+        if event is None:
+            head = HEAD.match(line)
+            if head is None:
+                return line or None
+            event = {name: value for name, value in head.groupdict().items() if value}
+        self._events += 1
+        self._note(event)
+        if event.get("type") == "message":
+            return self._words(event)
+        said, self._said = self._said, ""
+        return "\n".join(filter(None, [" ".join(said.split()), _described(event)])) or None
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        """Keep what the verdict needs."""
+        match event.get("type"):
+            case "init":
+                session = event.get("session_id")
+                if isinstance(session, str) and SESSION.fullmatch(session):
+                    self.session = session
+            case "message":
+                self._has_last_word |= event.get("role") == "assistant"
+            case "tool_use" | "tool_result":
+                self._has_last_word = False
+            case "error":
+                message = event.get("message")
+                self._last_error = message if isinstance(message, str) else ""
+                if self._last_error in OWN_LIMITS:
+                    self._limit = self._last_error
+            case "result":
+                self._result = event
+
+    def _words(self, event: Mapping[str, Any]) -> str | None:
+        content = event.get("content")
+        if event.get("role") != "assistant" or not isinstance(content, str):
+            return None
+        self._said += content
+        if len(self._said) < SAID_LENGTH:
+            return None
+        said, self._said = self._said, ""
+        return " ".join(said.split())
+
+    def error(self, line: str) -> str | None:
+        """Keep the last line that says something, where no event has said more."""
+        if not self._events:
+            self._last_error = line.strip() or self._last_error
+        return line or None
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Success is a good result after a last word, and exit code 0; TERM gives that code too."""
+        result = self._result
+        if exit_code == TURN_LIMIT or OWN_LIMITS.get(self._limit or "") is Outcome.TURN_LIMIT:
+            return Verdict(outcome=Outcome.TURN_LIMIT, message=USED_UP)
+        if result is None:
+            return self._without_result(exit_code)
+        if result.get("status") != "success" or exit_code != 0:
+            return self._failure(_error_text(result) or self._last_error or _code(exit_code))
+        if self._limit:
+            return self._failure(self._limit)
+        if not self._has_last_word:
+            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=NO_LAST_WORD)
+        return Verdict()
+
+    def _without_result(self, exit_code: int) -> Verdict:
+        if exit_code in CANNOT_RUN and not self._events:
+            return Verdict(
+                outcome=Outcome.CONFIG,
+                message="The agent's image cannot run the program gemini; correct spec.image.",
+            )
+        if exit_code == 0:
+            return Verdict(
+                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+            )
+        text = self._last_error or _code(exit_code)
+        if exit_code in REFUSES_TO_RUN or exit_code == NO_KEY:
+            outcome = Outcome.CONFIG if exit_code != NO_KEY else Outcome.AUTH
+            said = one_line(text)[:TEXT_LENGTH]
+            return Verdict(outcome=outcome, message=f"The agent's program refuses to run: {said}")
+        return self._failure(text)
+
+    def _failure(self, text: str) -> Verdict:
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
+        if TOO_LONG.search(text):
+            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
+        # Behind the gateway, the gateway knows better than any text.
+        if not self._behind_gateway and AUTH.search(text):
+            return Verdict(outcome=Outcome.AUTH, message=message)
+        if not self._behind_gateway and TRANSIENT.search(text):
+            return Verdict(outcome=Outcome.TRANSIENT, message=message)
+        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
+
+
+class GeminiAdapter:
+    """See `adapter.Adapter`."""
+
+    version = "0.61.0"
+    droppings: tuple[str, ...] = ()
+
+    def launch(
+        self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
+    ) -> Launch:
+        """Return the non-interactive call that reads the brief on standard input."""
+        argv = ["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"]
+        if agent.model:
+            argv += ["-m", agent.model]
+        if context.session:
+            argv += ["--resume", context.session]
+        environment = dict(ENVIRONMENT)
+        if base_url:
+            environment |= {"GOOGLE_GEMINI_BASE_URL": base_url, "GEMINI_API_KEY": PLACEHOLDER_KEY}
+        settings = json.dumps(_settings(agent, has_gateway=base_url is not None), indent=2)
+        return Launch(
+            argv=tuple(argv),
+            environment=environment,
+            stdin=brief,
+            home_files={SETTINGS_FILE: f"{settings}\n"},
+        )
+
+    def reader(self, *, behind_gateway: bool) -> GeminiReader:
+        """Return a reader for one run."""
+        return GeminiReader(behind_gateway=behind_gateway)
+
+
+def _settings(agent: Agent, *, has_gateway: bool) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "general": {
+            "maxAttempts": ATTEMPTS,
+            "enableAutoUpdate": False,
+            "enableAutoUpdateNotification": False,
+        },
+        # It would forget without a word; at 1 it stops at the end of its context instead.
+        "model": {"maxSessionTurns": agent.max_turns, "compressionThreshold": 1},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+    }
+    if has_gateway:
+        settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
+    return settings
+
+
+def _json(line: str) -> dict[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _described(event: Mapping[str, Any]) -> str | None:
+    match event.get("type"):
+        case "init":
+            return f"model: {event.get('model')}"
+        case "tool_use":
+            given = json.dumps(event.get("parameters"))[:TEXT_LENGTH]
+            return f"{event.get('tool_name')}: {given}"
+        case "tool_result":
+            failed = " failed" if event.get("status") == "error" else ""
+            output = event.get("output") or _error_text(event)
+            return f"-> {' '.join(str(output).split())[:TEXT_LENGTH]}{failed}".replace("  ", " ")
+        case "error":
+            return f"{event.get('severity')}: {event.get('message')}"
+        case "result":
+            return " ".join(f"result: {event.get('status')} {_error_text(event)}".split())
+    return None
+
+
+def _error_text(event: Mapping[str, Any]) -> str:
+    error = event.get("error")
+    text = error.get("message") if isinstance(error, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _code(exit_code: int) -> str:
+    return f"exit code {exit_code}"

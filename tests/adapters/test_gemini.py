@@ -1,0 +1,272 @@
+"""Gemini CLI's call and the meaning of its events, as lines that it has really written."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
+from afresh.adapters.gemini import GeminiAdapter, GeminiReader
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.order import Agent
+from afresh.contract.words import AdapterName, Outcome
+
+AGENT = Agent(adapter=AdapterName.GEMINI, max_turns=7)
+TIME = {"timestamp": "2026-11-22T07:09:50.422Z"}
+SAID = {"type": "message", **TIME, "role": "assistant", "content": "Done.", "delta": True}
+USED = {
+    "type": "tool_use",
+    **TIME,
+    "tool_name": "run_shell_command",
+    "tool_id": "1",
+    "parameters": {"command": "ls"},
+}
+ANSWERED = {"type": "tool_result", **TIME, "tool_id": "1", "status": "success", "output": "a\nb"}
+GOOD = {"type": "result", **TIME, "status": "success", "stats": {"total_tokens": 13}}
+BAD = GOOD | {"status": "error"}
+NO_FINISH = {
+    "type": "error",
+    **TIME,
+    "severity": "error",
+    "message": "Model stream ended without a finish reason.",
+}
+LOOP = NO_FINISH | {"severity": "warning", "message": "Loop detected, stopping execution"}
+TURNS = NO_FINISH | {"message": "Maximum session turns exceeded"}
+
+
+def failed(text: str) -> dict[str, object]:
+    """The result of a run whose request was refused."""
+    return BAD | {"error": {"type": "unknown", "message": f"[API Error: {text}]"}}
+
+
+def read(*events: object, errors: tuple[str, ...] = (), behind_gateway: bool = True):
+    reader = GeminiReader(behind_gateway=behind_gateway)
+    for event in events:
+        reader.event(event if isinstance(event, str) else json.dumps(event, separators=(",", ":")))
+    for line in errors:
+        reader.error(line)
+    return reader
+
+
+def test_call_is_not_interactive_and_reads_the_brief_from_standard_input():
+    launch = GeminiAdapter().launch(AGENT, "the brief", "http://127.0.0.1:8787")
+
+    assert " ".join(launch.argv) == ("gemini -o stream-json --approval-mode yolo --skip-trust")
+    assert launch.stdin == "the brief"
+    assert launch.environment == {
+        "GEMINI_API_KEY": PLACEHOLDER_KEY,
+        "GEMINI_CLI_NO_RELAUNCH": "true",
+        "GEMINI_TELEMETRY_ENABLED": "false",
+        "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8787",
+    }
+
+
+def test_settings_bound_tries_and_turns_and_send_nothing_that_nobody_asked_for():
+    launch = GeminiAdapter().launch(AGENT, "", "http://127.0.0.1:8787")
+
+    ((path, text),) = launch.home_files.items()
+    assert path == ".gemini/settings.json"
+    assert json.loads(text) == {
+        "general": {
+            "maxAttempts": 2,
+            "enableAutoUpdate": False,
+            "enableAutoUpdateNotification": False,
+        },
+        "model": {"maxSessionTurns": 7, "compressionThreshold": 1},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+    }
+
+
+def test_call_whose_conversation_goes_on_names_it():
+    session = "0a4da9ee-958a-47d2-8a18-d70da1de9768"
+
+    first = GeminiAdapter().launch(AGENT, "", None, Context(is_kept=True))
+    later = GeminiAdapter().launch(AGENT, "", None, Context(is_kept=True, session=session))
+
+    assert ABILITIES[AdapterName.GEMINI].resumes
+    assert later.argv == (*first.argv, "--resume", session)
+
+
+def test_model_of_the_class_is_asked_for_by_name():
+    launch = GeminiAdapter().launch(replace(AGENT, model="gemini-x"), "", None)
+
+    assert launch.argv[-2:] == ("-m", "gemini-x")
+
+
+def test_agent_with_its_own_credentials_is_given_no_base_url_no_key_and_no_way_to_log_in():
+    launch = GeminiAdapter().launch(AGENT, "", None)
+
+    assert not {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"} & set(launch.environment)
+    assert "selectedType" not in str(launch.home_files)
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        ("0a4da9ee-958a-47d2-8a18-d70da1de9768", "0a4da9ee-958a-47d2-8a18-d70da1de9768"),
+        ("latest", None),
+        ("--yolo", None),
+        (["0a4da9ee"], None),
+        (None, None),
+    ],
+)
+def test_session_is_what_the_first_event_says_if_it_can_be_one(told: object, want: str | None):
+    assert read({"type": "init", **TIME, "session_id": told}).session == want
+
+
+@pytest.mark.parametrize(
+    ("reader", "exit_code", "want"),
+    [
+        pytest.param(read(SAID, GOOD), 0, None, id="a good result and exit code 0"),
+        pytest.param(read(USED, ANSWERED, SAID, GOOD), 0, None, id="a last word after tools"),
+        pytest.param(read(NO_FINISH, SAID, GOOD), 0, None, id="an error that it survived"),
+        pytest.param(
+            read(USED, ANSWERED, GOOD),
+            0,
+            Outcome.CONTEXT_EXHAUSTED,
+            id="no word after the last tool: the context has no room",
+        ),
+        pytest.param(read(GOOD), 0, Outcome.CONTEXT_EXHAUSTED, id="no word at all"),
+        pytest.param(read(SAID), 0, Outcome.NO_RESULT, id="TERM, which gives exit code 0"),
+        pytest.param(read(), 0, Outcome.NO_RESULT, id="no output at all"),
+        pytest.param(read("not JSON", "{broken"), 0, Outcome.NO_RESULT, id="garbage only"),
+        pytest.param(read(SAID, GOOD), 1, Outcome.AGENT_ERROR, id="a good result, exit code 1"),
+        pytest.param(read(NO_FINISH, BAD), 0, Outcome.AGENT_ERROR, id="an error, exit code 0"),
+        pytest.param(read(failed("m")), 173, Outcome.AGENT_ERROR, id="429 modulo 256"),
+        pytest.param(read(SAID, LOOP, GOOD), 0, Outcome.AGENT_ERROR, id="it goes round in circles"),
+        pytest.param(read(SAID, TURNS, GOOD), 0, Outcome.TURN_LIMIT, id="its own limit of turns"),
+        pytest.param(read(BAD), 53, Outcome.TURN_LIMIT, id="its limit of requests"),
+        pytest.param(read(errors=("no key",)), 41, Outcome.AUTH, id="no key"),
+        pytest.param(read(errors=("bad settings",)), 52, Outcome.CONFIG, id="its settings"),
+        pytest.param(read(errors=("untrusted",)), 55, Outcome.CONFIG, id="an untrusted folder"),
+        pytest.param(read(), 127, Outcome.CONFIG, id="not in the image"),
+        pytest.param(read(SAID), 127, Outcome.AGENT_ERROR, id="exit code 127 after events"),
+        pytest.param(read(SAID), 137, Outcome.AGENT_ERROR, id="killed"),
+        pytest.param(
+            read(failed("The input token count exceeds the maximum number of tokens allowed 9.")),
+            144,
+            Outcome.CONTEXT_EXHAUSTED,
+            id="a conversation that is too long",
+        ),
+        pytest.param(
+            read(SAID, json.dumps(GOOD, separators=(",", ":"))[:80]),
+            0,
+            None,
+            id="a good result whose line is cut",
+        ),
+        pytest.param(
+            read(SAID, json.dumps(BAD, separators=(",", ":"))[:80]),
+            0,
+            Outcome.AGENT_ERROR,
+            id="a bad result whose line is cut",
+        ),
+        pytest.param(
+            read(ANSWERED, json.dumps(SAID, separators=(",", ":"))[:90], GOOD),
+            0,
+            None,
+            id="a last word whose line is cut",
+        ),
+    ],
+)
+def test_verdict_needs_a_good_result_a_last_word_and_a_good_exit_code(
+    reader: GeminiReader, exit_code: int, want: Outcome | None
+):
+    assert reader.verdict(exit_code).outcome is want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("API key not valid. Please pass a valid API key.", Outcome.AUTH),
+        ('{"error":{"code":401,"status":"UNAUTHENTICATED"}}', Outcome.AUTH),
+        ("Your prepayment credits are depleted.", Outcome.AUTH),
+        ("You exceeded your current quota\nPlease wait and try again later.", Outcome.TRANSIENT),
+        ('{"error":{"code":500,"status":"INTERNAL"}}', Outcome.TRANSIENT),
+        ("The model is overloaded.", Outcome.TRANSIENT),
+        ("exception TypeError: fetch failed sending request", Outcome.TRANSIENT),
+        ("Model stream ended without a finish reason.", Outcome.TRANSIENT),
+        ("The tests fail", Outcome.AGENT_ERROR),
+        ("Read 4290 lines", Outcome.AGENT_ERROR),
+    ],
+)
+def test_words_of_the_provider_decide_only_where_there_is_no_gateway(text: str, want: Outcome):
+    assert read(failed(text), behind_gateway=False).verdict(1).outcome is want
+    assert read(failed(text), behind_gateway=True).verdict(1).outcome is Outcome.AGENT_ERROR
+
+
+def test_failure_tells_the_last_error_where_the_result_tells_none():
+    assert read(NO_FINISH, BAD).verdict(0).message == (
+        "The agent's program failed: Model stream ended without a finish reason."
+    )
+    assert read(errors=("one", "two", " ")).verdict(42).message == (
+        "The agent's program refuses to run: two"
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "want"),
+    [
+        ({"type": "init", **TIME, "model": "gemini-x"}, "model: gemini-x"),
+        (USED, 'run_shell_command: {"command": "ls"}'),
+        (ANSWERED, "-> a b"),
+        (
+            {"type": "tool_result", "status": "error", "error": {"message": "no\nsuch"}},
+            "-> no such failed",
+        ),
+        ({"type": "tool_result", "status": "error", "error": "odd"}, "-> failed"),
+        (LOOP, "warning: Loop detected, stopping execution"),
+        (GOOD, "result: success"),
+        (failed("m"), "result: error [API Error: m]"),
+        ({"type": "message", "role": "user", "content": "a brief"}, None),
+        ({"type": "message", "role": "assistant", "content": ["odd"]}, None),
+        ({"type": ["odd"]}, None),
+        ("plain words", "plain words"),
+        ("", None),
+        ("[1, 2]", "[1, 2]"),
+        ("{broken", "{broken"),
+    ],
+)
+def test_event_is_one_line_for_people_or_nothing(event: object, want: str | None):
+    line = event if isinstance(event, str) else json.dumps(event)
+
+    assert GeminiReader(behind_gateway=True).event(line) == want
+
+
+def test_pieces_of_a_text_are_one_line_for_people():
+    reader = GeminiReader(behind_gateway=True)
+    pieces = [SAID | {"content": text} for text in ("I re", "ad\nthe ", "file.")]
+
+    lines = [reader.event(json.dumps(event)) for event in (*pieces, USED)]
+
+    assert lines == [None, None, None, 'I read the file.\nrun_shell_command: {"command": "ls"}']
+
+
+def test_text_without_an_end_is_not_kept_whole():
+    reader = GeminiReader(behind_gateway=True)
+    piece = json.dumps(SAID | {"content": "word " * 100})
+
+    lines = [reader.event(piece) for _ in range(40)]
+
+    assert [len(line) for line in lines if line] == [1999] * 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('{"a":' * 100_000, id="too deep to be read"),
+        *(
+            pytest.param(
+                f'{{"type":"{kind}","{name}":{"[" * depth}{"]" * depth}}}', id=f"{kind} of {depth}"
+            )
+            for kind, name in (("result", "status"), ("tool_use", "parameters"))
+            for depth in range(900, 1000, 7)
+        ),
+    ],
+)
+def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
+    reader = GeminiReader(behind_gateway=True)
+
+    assert reader.event(line)
+    assert reader.verdict(0).outcome in (Outcome.NO_RESULT, Outcome.AGENT_ERROR)
