@@ -31,6 +31,10 @@ ACCEPTANCES = [
     _branch("lock"),
     pytest.param({"spec.repository.baseRef": "v1.2.3"}, id="a tag as base"),
     pytest.param(
+        {"spec.repository.author": {"name": "Zoë O'Neil (bot)", "email": "zoe+bot@example.com"}},
+        id="an author",
+    ),
+    pytest.param(
         {"spec.subtasks": [entry("A.b_c-1", dependsOn=["9"]), entry("9")]},
         id="a dependency further down the list",
     ),

@@ -57,6 +57,23 @@ PLACES = (
         "bad Secret name", {"spec.repository.secretName": "a_b"}, "spec.repository.secretName"
     ),
     of_package(
+        "author with a line end",
+        {"spec.repository.author": {"name": "Ada\ncommitter X", "email": "a@example.com"}},
+        "spec.repository.author.name",
+        "must be a name as git keeps it",
+    ),
+    of_package(
+        "author whose address ends early",
+        {"spec.repository.author": {"name": "Ada", "email": "a@b> 0 +0000"}},
+        "spec.repository.author.email",
+        "must be an address",
+    ),
+    of_package(
+        "signing without a Secret",
+        {"spec.repository.signing": {}},
+        "spec.repository.signing.secretName: Required",
+    ),
+    of_package(
         "image with a blank", {"spec.image": "a b"}, "spec.image", "must be an image reference"
     ),
     of_package("no spec", {"spec": ABSENT}, "spec: Required"),

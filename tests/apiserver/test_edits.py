@@ -24,7 +24,6 @@ REPOSITORY = {
         pytest.param(REPOSITORY | {"url": "https://git.example.com/other.git"}, id="url"),
         pytest.param(REPOSITORY | {"baseRef": "next"}, id="baseRef"),
         pytest.param(REPOSITORY | {"branch": "other"}, id="branch"),
-        pytest.param(REPOSITORY | {"secretName": "other"}, id="secretName"),
         pytest.param({"url": REPOSITORY["url"], "secretName": "git"}, id="branch removed"),
     ],
 )
@@ -39,7 +38,10 @@ def test_repository_changed_is_refused_with_what_to_do(
     )
 
     assert answer.returncode == 1
-    assert "spec.repository cannot be changed: make a new WorkPackage" in answer.stderr
+    assert (
+        "url, baseRef and branch of spec.repository cannot be changed: make a new WorkPackage"
+        in answer.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,7 @@ def test_repository_changed_is_refused_with_what_to_do(
         pytest.param({"spec.agentClassName": "other"}, id="class"),
         pytest.param({"spec.subtasks": [entry("T002")]}, id="subtask replaced"),
         pytest.param({"spec.suspend": True}, id="suspended"),
+        pytest.param({"spec.repository.secretName": "other"}, id="Secret of the repository"),
         pytest.param({"spec.subtasks": [entry("T001", revision=0)]}, id="revision lowered"),
         pytest.param({"spec.context": {"mode": "Persistent"}}, id="context mode"),
         pytest.param({"spec.repository.baseRef": "main"}, id="default written out"),

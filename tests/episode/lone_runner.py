@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from afresh.contract.order import Order, Repository
+from afresh.contract.order import Order, PlanLine, Repository
 from afresh.contract.report import Report, parse
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
@@ -87,8 +87,7 @@ def blocked(order: Order, *, marker: Marker = Marker.NEEDS_REVIEW, note: str = "
     """The change of the plan that a failure of T001 asks for."""
     return PlanChange(
         text=planned(order, make_task(), marker),
-        subtask="T001",
-        marker=marker,
+        line=PlanLine(id="T001", title="Greeting", marker=marker),
         notes=Notes(heading="T001 Greeting", discovery=note),
     )
 
@@ -115,7 +114,7 @@ def elsewhere(runner: LoneRunner, url: str) -> LoneRunner:
 
 def refuse(remote: Remote, refs: str) -> None:
     """Make the server refuse to update refs of this glob."""
-    give_hook(remote, f'case "$1" in {refs}) echo protected >&2; exit 1;; esac')
+    give_hook(remote, f'case "$1" in {refs}) echo protected branch >&2; exit 1;; esac')
 
 
 def give_hook(remote: Remote, script: str) -> None:

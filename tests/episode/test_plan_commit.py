@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
 from afresh.episode import plan_commit
@@ -42,7 +43,8 @@ def test_plan_that_differs_is_committed_on_the_branch_and_nothing_else_changes(
     assert plan_of(remote) == change.text
     assert changed(remote) == [".afresh/PLAN.md"]
     assert remote.message(BRANCH).strip() == (
-        f"Plan\n\nAfresh-Package: team-a/demo\nAfresh-Plan: {digest_of(remote)}"
+        f"Plan\n\nAfresh-Package: team-a/demo\nAfresh-Plan: {digest_of(remote)}\n"
+        "Afresh-Marked: T001 [!]\nAfresh-Revision: 0"
     )
 
 
@@ -156,8 +158,7 @@ def test_two_pushers_at_once_leave_both_lines_and_both_notes(tmp_path: Path, rem
     first = blocked(order, note="First.")
     second = PlanChange(
         text=first.text.replace("[!] T001", "[ ] T001").replace("[ ] T002", "[S] T002"),
-        subtask="T002",
-        marker=Marker.SKIPPED,
+        line=PlanLine(id="T002", title="Farewell", marker=Marker.SKIPPED),
         notes=Notes(heading="T002 Farewell", discovery="Second."),
     )
     starts = [runner.fetch() for runner in runners]

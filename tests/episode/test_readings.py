@@ -47,7 +47,39 @@ NOW = 1_800_000_000.0
             "cannot create 'refs/heads/a/b')",
             Fault.REFUSED,
         ),
-        ("! a:refs/heads/b [remote rejected] (pre-receive hook declined)", Fault.REFUSED),
+        ("! a:refs/heads/b [remote rejected] (pre-receive hook declined)", Fault.HOOK),
+        ("remote: error: GH006: Protected branch update failed for refs/heads/b.", Fault.REFUSED),
+        ("remote: GitLab: You cannot push code to protected branches here.", Fault.REFUSED),
+        (
+            "remote: error: File a.bin is 120.00 MB; this exceeds GitHub's file size limit of "
+            "100.00 MB",
+            Fault.TOO_LARGE,
+        ),
+        (
+            "error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413",
+            Fault.TOO_LARGE,
+        ),
+        (
+            "remote: Your push has been rejected, because this repository has exceeded its size "
+            "limit.",
+            Fault.FULL,
+        ),
+        ("remote: Commits must have verified signatures.", Fault.UNSIGNED),
+        (
+            "remote: GitLab: Commit author's email 'a@b' does not follow the pattern '@c'",
+            Fault.AUTHOR,
+        ),
+        (
+            "remote: This repository was archived so it is read-only.\n"
+            "fatal: unable to access 'u': The requested URL returned error: 403",
+            Fault.READ_ONLY,
+        ),
+        (
+            "ERROR: The key you are authenticating with has been marked as read only.",
+            Fault.READ_ONLY,
+        ),
+        ("remote: Permission to a/archived.git denied to b.", Fault.DENIED),
+        ("remote: fatal: write error: No space left on device", Fault.UNREACHABLE),
         ("fatal: no commits selected for shallow requests", Fault.NO_EXCLUDE),
         ("fatal: Server does not support --shallow-exclude", Fault.NO_EXCLUDE),
         ("something new", Fault.OTHER),

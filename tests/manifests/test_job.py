@@ -60,7 +60,11 @@ def mounted(job: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
     return {item["mountPath"]: item for item in container(job, name)["volumeMounts"]}
 
 
-REPOSITORY = {"url": "https://git.example.com/team/api.git", "secretName": "git-credentials"}
+REPOSITORY = {
+    "url": "https://git.example.com/team/api.git",
+    "secretName": "git-credentials",
+    "signing": {"secretName": "signing"},
+}
 
 
 def test_a_job_has_one_pod_in_its_life_and_two_deadlines() -> None:
@@ -115,7 +119,15 @@ def test_agent_and_verify_mount_no_secret_token_order_or_trusted_git(name: str) 
     job = make_job(repository=REPOSITORY)
 
     volumes = {item["name"] for item in mounted(job, name).values()}
-    assert not volumes & {"git-secret", "model-secret", "token", "git", "ca", "runner-tmp"}
+    assert not volumes & {
+        "git-secret",
+        "signing-secret",
+        "model-secret",
+        "token",
+        "git",
+        "ca",
+        "runner-tmp",
+    }
     podinfo = [item for item in mounted(job, name).values() if item["name"] == "podinfo"]
     assert [item["subPath"] for item in podinfo] == ["passwd"]
 
@@ -163,9 +175,9 @@ def test_secrets_are_optional_files_of_the_runner_alone() -> None:
     job = make_job(repository=REPOSITORY)
 
     secrets = [item["secret"] for item in pod_of(job)["volumes"] if "secret" in item]
-    assert {item["secretName"] for item in secrets} == {"git-credentials", "anthropic"}
+    assert {item["secretName"] for item in secrets} == {"git-credentials", "signing", "anthropic"}
     assert all(item["optional"] for item in secrets)
-    assert "/afresh/secrets/model" in mounted(job, "runner")
+    assert {"/afresh/secrets/model", "/afresh/secrets/signing"} <= set(mounted(job, "runner"))
 
 
 ENVIRONMENT = {"credentials": {"mode": "Environment", "secretName": "anthropic"}}

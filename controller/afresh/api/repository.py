@@ -41,18 +41,54 @@ GitRef = Annotated[
 """The short name of a branch."""
 
 
+AuthorName = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Matching(
+        r"[\x00-\x1f\x7f<>]|^[ .,:;\"]|[ .,:;\"]$",
+        "must be a name as git keeps it: without '<', '>' or line ends, and with no blank or"
+        " punctuation at either end",
+        refuse=True,
+    ),
+]
+
+Email = Annotated[
+    str,
+    Field(max_length=254),
+    Matching(r"^[^\x00-\x20\x7f<>@]+@[^\x00-\x20\x7f<>@]+$", "must be an address: NAME@HOST"),
+]
+
+
+class Author(ApiModel):
+    """Who the commits are by."""
+
+    name: AuthorName
+    """The name of author and committer."""
+    email: Email
+    """Their e-mail address."""
+
+
+class Signing(ApiModel):
+    """How the commits are signed: as git does with gpg.format ssh."""
+
+    secret_name: DnsName
+    """The Secret with ssh-privatekey, a key without a passphrase. Only the runner holds it."""
+
+
 def _branch_is_own(repository: "Repository") -> bool:
     return repository.branch != repository.base_ref
 
 
 class Repository(ApiModel):
-    """Where the work happens. It cannot be changed."""
+    """Where the work happens. Its url, baseRef and branch cannot be changed."""
 
     RULES = (
         Rule(
-            cel="self == oldSelf",
-            message="spec.repository cannot be changed: make a new WorkPackage for another"
-            " repository or branch",
+            cel="self.url == oldSelf.url && self.baseRef == oldSelf.baseRef"
+            " && has(self.branch) == has(oldSelf.branch)"
+            " && (!has(self.branch) || self.branch == oldSelf.branch)",
+            message="url, baseRef and branch of spec.repository cannot be changed: make a new"
+            " WorkPackage for another repository or branch",
         ),
         Rule(
             cel="!has(self.branch) || self.branch != self.baseRef",
@@ -71,3 +107,7 @@ class Repository(ApiModel):
     secret_name: DnsName | None = None
     """The Secret with username and password, or ssh-privatekey and known_hosts, and optionally
     ca.crt."""
+    author: Author | None = None
+    """Who the commits are by; absent: Afresh <afresh@localhost>."""
+    signing: Signing | None = None
+    """Signs every commit on the branch; absent: none is signed."""

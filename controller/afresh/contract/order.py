@@ -19,13 +19,26 @@ ORDER_MAX_BYTES = 200 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who commits are by."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Where the work happens. Secret names are for messages only."""
+    """Where the work happens. Secret names are for messages only.
+
+    With a `signing_secret_name` every commit for the branch is signed.
+    """
 
     url: str
     base_ref: str
     branch: str
     secret_name: str | None = None
+    author: Author | None = None
+    signing_secret_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +80,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLine:
-    """One line of the plan as the status has it when the Order is written."""
+    """One line of the plan as the status has it when the Order is written.
+
+    `revision` is the one that is wanted of the subtask.
+    """
 
     id: str
     title: str
     marker: Marker
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,17 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.resources import quantity_value
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import WorkPackage
-from afresh.contract.order import Agent, Order, PlanLine, Price, Repository, Step, Task, Verify
+from afresh.contract.order import (
+    Agent,
+    Author,
+    Order,
+    PlanLine,
+    Price,
+    Repository,
+    Step,
+    Task,
+    Verify,
+)
 from afresh.contract.words import AdapterName, Marker
 from afresh.core.observed import Observed
 from afresh.core.settle import Standing
@@ -46,21 +56,28 @@ def sync_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
 
 def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
     package = seen.package
-    repository = package.spec.repository
     return Order(
         episode=episode,
         package=f"{package.metadata.namespace}/{package.metadata.name}",
         goal=goal_of(package),
-        repository=Repository(
-            url=repository.url,
-            base_ref=repository.base_ref,
-            branch=package.branch,
-            secret_name=repository.secret_name,
-        ),
+        repository=_repository(package),
         agent=Agent(adapter=AdapterName.COMMAND),
         tasks=(),
         plan=plan_of(package, standing.by_id()),
         report_url=seen.report_url,
+    )
+
+
+def _repository(package: WorkPackage) -> Repository:
+    spec = package.spec.repository
+    author, signing = spec.author, spec.signing
+    return Repository(
+        url=spec.url,
+        base_ref=spec.base_ref,
+        branch=package.branch,
+        secret_name=spec.secret_name,
+        author=Author(name=author.name, email=author.email) if author else None,
+        signing_secret_name=signing.secret_name if signing else None,
     )
 
 
@@ -72,7 +89,12 @@ def goal_of(package: WorkPackage) -> str:
 def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple[PlanLine, ...]:
     """Return the lines of the plan, in list order."""
     return tuple(
-        PlanLine(id=item.id, title=title_of(item), marker=_marker(records[item.id]))
+        PlanLine(
+            id=item.id,
+            title=title_of(item),
+            marker=_marker(records[item.id]),
+            revision=item.revision,
+        )
         for item in package.spec.subtasks
     )
 

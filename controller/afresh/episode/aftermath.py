@@ -7,7 +7,7 @@ minute, which the pod's deadline leaves.
 
 from collections.abc import Iterator
 
-from afresh.contract.order import Task
+from afresh.contract.order import PlanLine, Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core.outcome import TABLE, Next
@@ -61,8 +61,7 @@ def _push_plan(
     work.reporter.stage("plan")
     change = PlanChange(
         text=planned(work.order, task, marker),
-        subtask=task.id,
-        marker=marker,
+        line=PlanLine(id=task.id, title=task.title, marker=marker, revision=task.revision),
         notes=_notes(work, desk, task),
     )
     try:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from afresh.contract.order import Order, Task
-from afresh.episode import credentials
+from afresh.episode import authorship, refusals
 from afresh.episode.git import Git
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.workplace import Workplace
@@ -25,7 +25,8 @@ def keep(work: Workplace, task: Task, head: str, tree: str) -> str | None:
     git = _bounded(work.git)
     ref = side_ref(work.order, task)
     try:
-        _push(git, work.order, f"+{git.commit_tree(tree, head, MESSAGE)}:{ref}")
+        made = authorship.commit(git, work.order, tree, head, MESSAGE)
+        _push(git, work.order, f"+{made}:{ref}")
     except (GitError, OSError) as error:
         work.log.ended(error)
         return f"The unfinished work is not kept. {_why(work.order, ref, error)}"
@@ -71,8 +72,8 @@ def _push(git: Git, order: Order, refspec: str) -> None:
 
 
 def _why(order: Order, ref: str, error: GitError | OSError) -> str:
-    if isinstance(error, GitError) and error.fault in (Fault.REFUSED, Fault.MOVED):
-        return f"The server of {credentials.public_url(order.repository.url)} refuses {ref}."
+    if isinstance(error, GitError) and error.fault in (Fault.REFUSED, Fault.HOOK, Fault.MOVED):
+        return f"The server of {refusals.public_url(order.repository.url)} refuses {ref}."
     if isinstance(error, GitError) and error.fault is not Fault.OTHER:
-        return credentials.remote_problem(order, error).message
+        return refusals.remote_problem(order, error).message
     return "The log of the runner says why."

@@ -29,7 +29,7 @@ def do_all(work: Workplace, opening: Opening) -> bool:
 
 
 def _do(work: Workplace, desk: Desk, task: Task) -> bool:
-    work = replace(work, order=replace(work.order, plan=desk.plan))
+    work = desk.on_plan(work)
     work.reporter.begin(task.id, task.revision)
     work.meter.begin_subtask()
     desk.clear()
@@ -41,7 +41,7 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
     result = with_use(result, work.meter)
     work.reporter.update(usage=work.meter.usage())
     work.reporter.add(result)
-    warnings = _tidy_up(work, desk, task, result)
+    warnings = _tidy_up(desk.on_plan(work), desk, task, result)
     if warnings:
         work.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))
     return result.commit is not None

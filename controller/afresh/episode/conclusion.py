@@ -16,7 +16,7 @@ from afresh.episode.briefing import planned, standing_in
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
 from afresh.episode.found import found_done
-from afresh.episode.history import find_done
+from afresh.episode.history import caught_up, find_done
 from afresh.episode.judgement import judge
 from afresh.episode.prepare import Start
 from afresh.episode.snapshot import Snapshot
@@ -60,7 +60,7 @@ def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEn
                 raise
         work.log.say("the branch has moved; verifying the changes on top of it")
         start = desk.start = prepare.fetch_moved(work.git, work.order)
-        desk.pushed = None
+        desk.pushed, desk.plan = None, caught_up(work.order, start.commits)
         done = find_done(start.commits, work.order, task)
         if done:
             return found_done(work, desk, start, task, done)
@@ -68,7 +68,7 @@ def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEn
         candidate = Candidate(
             shot=shot,
             start=start,
-            plan=rebase.plan_at(work.git, work.order, task, start.head),
+            plan=rebase.plan_at(work.git, desk.on_plan(work).order, task, start.head),
         )
 
 

@@ -1,6 +1,6 @@
 """Reads the mounted Secrets, says which one is missing, and hands git its own.
 
-Owns every sentence about Secrets and about a remote that refuses. No value leaves this file but
+Owns every sentence about a Secret that lacks something. No value leaves this file but
 into the private files that git reads, to the gateway, and to the redactor.
 """
 
@@ -8,15 +8,16 @@ import base64
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from afresh.contract.order import Order, Repository
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.paths import Paths
+from afresh.episode.refusals import public_url
 
 API_KEY = "api-key"
+SSH_KEY = "ssh-privatekey"
 PUBLIC = frozenset({"username", "known_hosts", "ca.crt"})
 MOST_BYTES = 1 << 20
 
@@ -82,9 +83,14 @@ def known_secrets(paths: Paths) -> list[str]:
     """Return every secret value that the runner can see, for the redactor."""
     values = [
         path.read_text(encoding="utf-8", errors="replace")
-        for directory in (paths.git_secret, paths.model_secret, paths.token.parent)
+        for directory in (
+            paths.git_secret,
+            paths.signing_secret,
+            paths.model_secret,
+            paths.token.parent,
+        )
         for path in _listed(directory)
-        if path.is_file() and not (directory == paths.git_secret and path.name in PUBLIC)
+        if path.is_file() and not (directory != paths.model_secret and path.name in PUBLIC)
     ]
     username = paths.git_secret / "username"
     if username.is_file():
@@ -115,67 +121,6 @@ def private(path: Path, content: str) -> None:
     path.write_text(content)
 
 
-def remote_problem(order: Order, error: GitError) -> Ended:
-    """Return how the episode ends when the remote failed it."""
-    repository = order.repository
-    url = public_url(repository.url)
-    problems: dict[Fault, tuple[str, Outcome]] = {
-        Fault.DENIED: (_denied(order, url), Outcome.AUTH),
-        Fault.NOT_FOUND: (
-            f"The repository {url} is not found, or its credentials may not see it; "
-            "correct spec.repository of the WorkPackage.",
-            Outcome.CONFIG,
-        ),
-        Fault.REDIRECTED: (
-            f"The repository {url} answers with a redirect; "
-            "correct spec.repository.url of the WorkPackage.",
-            Outcome.CONFIG,
-        ),
-        Fault.UNTRUSTED: (
-            f"The identity of the server of {url} cannot be verified; give the git Secret "
-            "the key ca.crt, or known_hosts for SSH.",
-            Outcome.CONFIG,
-        ),
-        Fault.REFUSED: (
-            f'The server of {url} refuses to update branch "{repository.branch}"; '
-            "allow it or choose another spec.repository.branch.",
-            Outcome.CONFIG,
-        ),
-    }
-    if error.fault not in problems:
-        return unreachable(repository.url)
-    what, outcome = problems[error.fault]
-    return Ended(outcome, what)
-
-
-def unreachable(url: str) -> Ended:
-    """Return how the episode ends when nobody answers at the repository's address."""
-    return Ended(
-        Outcome.INFRASTRUCTURE,
-        f"The repository {public_url(url)} cannot be reached; "
-        "check spec.repository.url of the WorkPackage and the network.",
-    )
-
-
-def public_url(url: str) -> str:
-    """Return the URL without a user name or password."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _denied(order: Order, url: str) -> str:
-    name = order.repository.secret_name
-    if name is None:
-        return (
-            f"The repository {url} asks for credentials; "
-            "name a Secret in spec.repository.secretName of the WorkPackage."
-        )
-    return (
-        f'The repository {url} denies access with the credentials of Secret "{name}" '
-        f'in namespace "{_namespace(order)}"; correct that Secret.'
-    )
-
-
 def _http(secret: SecretMount, repository: Repository) -> str:
     site = urlsplit(repository.url)
     # Sent at once: without it, git asks the server first and is refused each time.
@@ -196,7 +141,7 @@ def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> s
             "name a Secret in spec.repository.secretName of the WorkPackage.",
         )
     # A copy: ssh refuses a key that a group may read, and mounted Secrets are group-readable.
-    private(git_dir / "ssh-key", secret.require("ssh-privatekey") + "\n")
+    private(git_dir / "ssh-key", secret.require(SSH_KEY) + "\n")
     private(git_dir / "known-hosts", secret.require("known_hosts") + "\n")
     options = {
         "IdentityFile": git_dir / "ssh-key",

@@ -3,12 +3,13 @@
 Owns no behaviour beyond its own fields. One Desk serves all subtasks of an episode.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from afresh.contract.order import PlanLine
 from afresh.episode.opening import Opening
 from afresh.episode.prepare import Start
+from afresh.episode.workplace import Workplace
 
 if TYPE_CHECKING:  # imported while the agent works
     from afresh.episode.outbox import Outbox
@@ -33,6 +34,10 @@ class Desk:
     is_laid_out: bool = False
     outbox: "Outbox | None" = None
     shot: "Snapshot | None" = None
+
+    def on_plan(self, work: Workplace) -> Workplace:
+        """Return `work` with the plan as it stands."""
+        return replace(work, order=replace(work.order, plan=self.plan))
 
     def clear(self) -> None:
         """Forget what the agent of the subtask before has left."""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +89,22 @@ LOCAL_ENVIRONMENT = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """Who a commit is by, as `NAME <EMAIL>`, and what makes its signature, if it has one."""
+
+    author: str = AUTHOR
+    sign: Callable[[bytes], str] | None = None
+
+
+NOBODYS = Seal()
+
+
+def search_path() -> str:
+    """Return where the image's programs are found."""
+    return os.environ.get("PATH", os.defpath)
 
 
 class Running:
@@ -173,19 +189,30 @@ class Git:
         """Write a blob and return its id."""
         return self._write("blob", content)
 
-    def commit_tree(self, tree: str, parent: str | None, text: str, date: int | None = None) -> str:
-        """Write a commit by nobody in particular, now or at `date`, and return its id.
+    def commit_tree(
+        self,
+        tree: str,
+        parent: str | None,
+        text: str,
+        date: int | None = None,
+        seal: Seal = NOBODYS,
+    ) -> str:
+        """Write a commit, by nobody in particular unless `seal` says, and return its id.
 
-        `tree` and `parent` are ids of objects that are there.
+        It is made now, or at `date`. `tree` and `parent` are ids of objects that are there.
         """
         when = int(time.time()) if date is None else date
         lines = (
             f"tree {tree}",
             *((f"parent {parent}",) if parent else ()),
-            f"author {AUTHOR} {when} +0000",
-            f"committer {AUTHOR} {when} +0000",
+            f"author {seal.author} {when} +0000",
+            f"committer {seal.author} {when} +0000",
         )
-        return self._write("commit", "\n".join((*lines, "", text)).encode())
+        content = "\n".join((*lines, "", text))
+        if seal.sign:
+            signature = seal.sign(content.encode()).strip().replace("\n", "\n ")
+            content = "\n".join((*lines, f"gpgsig {signature}", "", text))
+        return self._write("commit", content.encode())
 
     def read(self, revision: str, path: str) -> bytes:
         """Return a file of a commit; empty if it is not there."""
@@ -226,7 +253,7 @@ class Git:
 
     def _environment(self, index: Path | None, tree: Path | None) -> dict[str, str]:
         environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": search_path(),
             "HOME": str(self.git_dir),
             **LOCAL_ENVIRONMENT,
             "GIT_DIR": str(self.git_dir),

@@ -15,13 +15,48 @@ class Fault(Enum):
     REF_MISSING = auto()
     NO_EXCLUDE = auto()  # cannot leave out what a ref holds, or nothing would be left
     MOVED = auto()  # the compare-and-swap failed
-    REFUSED = auto()  # a hook or a protected branch
+    REFUSED = auto()  # a protected branch, or a name that cannot be
+    HOOK = auto()  # a rule of the server's own
+    UNSIGNED = auto()
+    AUTHOR = auto()  # who the commit says it is by
+    TOO_LARGE = auto()  # a file or a push beyond the server's limit
+    FULL = auto()  # the repository beyond its quota
+    READ_ONLY = auto()  # nobody may push: archived, mirrored, or a key for reading
     REDIRECTED = auto()
     UNTRUSTED = auto()  # a certificate or a host key
     UNREACHABLE = auto()
     OTHER = auto()
 
 
+# What a server says in its own words about a push; they come before what git makes of it.
+_SAID = re.compile(r"(?m)^(?:remote|ERROR): .*$|\[remote rejected\] \(.*\)$")
+_WORDS: tuple[tuple[Fault, str], ...] = (
+    (
+        Fault.FULL,
+        r"quota exceeded|over (its |the )?(disk |storage )?quota"
+        r"|exceed(ed)? (its|the) ((allocated )?storage|size) (limit|quota)",
+    ),
+    (
+        Fault.TOO_LARGE,
+        r"pack exceeds maximum allowed size|large files detected|too (large|big)\b"
+        r"|exceed(s|ed|ing)? .{0,80}\blimit|exceed(s|ed|ing)? .{0,40}\bsize",
+    ),
+    (
+        Fault.UNSIGNED,
+        r"verified signature|must be signed|unsigned commit|not signed|signature is required",
+    ),
+    (
+        Fault.AUTHOR,
+        r"cannot push commits for|(author|committer)\b.{0,120}"
+        r"(does not follow|not a (member|user)|is not (allowed|registered)|is invalid|unknown)",
+    ),
+    (
+        Fault.READ_ONLY,
+        r"(is|was|been) archived|marked as read[- ]only|(is|key is) (currently )?read[- ]only",
+    ),
+    (Fault.REFUSED, r"protected branch|GH006|branch is protected"),
+    (Fault.UNREACHABLE, r"no space left on device"),
+)
 # The first that matches holds.
 _PATTERNS: tuple[tuple[Fault, str], ...] = (
     (Fault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
@@ -41,7 +76,10 @@ _PATTERNS: tuple[tuple[Fault, str], ...] = (
         r"could not read (Username|Password)|Authentication failed|returned error: 40[13]"
         r"|HTTP 40[13]|Permission denied|Permission to \S+ denied|[Aa]ccess denied|not authorized",
     ),
-    (Fault.REFUSED, r"\[remote rejected\]|pre-receive hook declined|protected branch"),
+    (Fault.UNREACHABLE, r"No space left on device"),
+    (Fault.HOOK, r"hook declined"),
+    (Fault.REFUSED, r"\[remote rejected\]"),
+    (Fault.TOO_LARGE, r"returned error: 413|HTTP 413"),
     (Fault.REDIRECTED, r"returned error: 30\d|unable to update url base from redirection"),
     (
         Fault.NOT_FOUND,
@@ -72,4 +110,8 @@ class GitError(Exception):
 
 def classify(text: str) -> Fault:
     """Return why git failed by what it said."""
+    words = "\n".join(_SAID.findall(text))
+    for fault, pattern in _WORDS:
+        if re.search(pattern, words, re.IGNORECASE):
+            return fault
     return next((fault for fault, pattern in _PATTERNS if re.search(pattern, text)), Fault.OTHER)

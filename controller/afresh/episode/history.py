@@ -5,9 +5,10 @@ Owns the trailers: writing them into a message and reading them back. Runs one `
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from afresh.contract.order import Order, Task
+from afresh.contract.order import Order, PlanLine, Task
+from afresh.contract.words import Marker
 from afresh.core.text import one_line
 from afresh.episode.git import Git
 
@@ -16,8 +17,10 @@ SUBTASK = "Afresh-Subtask"
 REVISION = "Afresh-Revision"
 FILES = "Afresh-Files"
 PLAN = "Afresh-Plan"
+MARKED = "Afresh-Marked"
 FILES_NAMED = 20
 MOST_COMMITS = 1000
+_UNDONE = (Marker.NEEDS_REVIEW, Marker.SKIPPED)
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
 
 
@@ -54,9 +57,15 @@ def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 
-def plan_message(order: Order, digest: str) -> str:
-    """Return the message of a commit that changes the plan and makes no subtask done."""
-    return f"Plan\n\n{PACKAGE}: {order.package}\n{PLAN}: {digest}\n"
+def plan_message(order: Order, digest: str, marked: PlanLine | None = None) -> str:
+    """Return the message of a commit that changes the plan and makes no subtask done.
+
+    `marked` is the line that it is about. It is never named as a finished subtask is.
+    """
+    trailers = {PACKAGE: order.package, PLAN: digest}
+    if marked:
+        trailers |= {MARKED: f"{marked.id} {marked.marker}", REVISION: str(marked.revision)}
+    return "Plan\n\n" + "".join(f"{key}: {value}\n" for key, value in trailers.items())
 
 
 def read_commits(git: Git, *revisions: str, most: int = MOST_COMMITS) -> tuple[Commit, ...]:
@@ -65,16 +74,43 @@ def read_commits(git: Git, *revisions: str, most: int = MOST_COMMITS) -> tuple[C
     return tuple(_parse(entry) for entry in log.decode(errors="replace").split("\0") if entry)
 
 
-def find_done(commits: Iterable[Commit], order: Order, task: Task) -> Commit | None:
+def find_done(commits: Iterable[Commit], order: Order, task: Task | PlanLine) -> Commit | None:
     """Return the newest commit that finished this subtask at the wanted revision or a later one."""
     for commit in commits:
-        trailers = commit.trailers
-        if (trailers.get(PACKAGE), trailers.get(SUBTASK)) != (order.package, task.id):
-            continue
-        revision = trailers.get(REVISION, "")
-        if revision.isdecimal() and int(revision) >= task.revision:
+        named = commit.trailers.get(SUBTASK) == task.id
+        if named and _holds(commit, order, task.revision):
             return commit
     return None
+
+
+def caught_up(order: Order, commits: Sequence[Commit]) -> tuple[PlanLine, ...]:
+    """Return the Order's plan with what others have put on the branch since it was written.
+
+    A line that is not pending stays: the Order knows of it.
+    """
+    return tuple(
+        replace(line, marker=_marker(commits, order, line))
+        if line.marker is Marker.PENDING
+        else line
+        for line in order.plan
+    )
+
+
+def _marker(commits: Sequence[Commit], order: Order, line: PlanLine) -> Marker:
+    if find_done(commits, order, line):
+        return Marker.DONE
+    for commit in commits:
+        name, _, marker = commit.trailers.get(MARKED, "").partition(" ")
+        if name == line.id and marker in _UNDONE and _holds(commit, order, line.revision):
+            return Marker(marker)
+    return line.marker
+
+
+def _holds(commit: Commit, order: Order, wanted: int) -> bool:
+    """Whether a commit is this package's and of the wanted revision or a later one."""
+    revision = commit.trailers.get(REVISION, "")
+    is_ours = commit.trailers.get(PACKAGE) == order.package
+    return is_ours and revision.isdecimal() and int(revision) >= wanted
 
 
 def _parse(entry: str) -> Commit:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from afresh.contract import codec
 from afresh.contract.order import ORDER_VERSION, Order
-from afresh.episode import credentials, prepare
+from afresh.episode import authorship, credentials, prepare
 from afresh.episode.git import Git, Running
 from afresh.episode.paths import Paths
 from afresh.episode.prepare import Start
@@ -48,6 +48,7 @@ def open_repository(order: Order, paths: Paths) -> Opening:
         credentials.write_git_credentials(order, paths)
         prepare.check_remote(order)
         git.create()
+        authorship.prepare_key(order, paths)
         return Opening(order=order, git=git, fetch=prepare.begin_fetch(git, order))
     except Exception as problem:  # raised again by `start`, when there can be a Report
         return Opening(order=order, git=git, problem=problem)

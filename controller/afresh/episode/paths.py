@@ -27,6 +27,7 @@ class Paths:
     order: Path = Path(at.ORDER_FILE)
     git_dir: Path = Path(at.GIT_DIR)
     git_secret: Path = Path(at.GIT_SECRET_DIR)
+    signing_secret: Path = Path(at.SIGNING_SECRET_DIR)
     model_secret: Path = Path(at.MODEL_SECRET_DIR)
     authorities: Path = Path(at.CA_DIR)
     token: Path = Path(at.TOKEN_FILE)
@@ -51,6 +52,7 @@ class Paths:
             order=below(at.ORDER_FILE),
             git_dir=below(at.GIT_DIR),
             git_secret=below(at.GIT_SECRET_DIR),
+            signing_secret=below(at.SIGNING_SECRET_DIR),
             model_secret=below(at.MODEL_SECRET_DIR),
             authorities=below(at.CA_DIR),
             token=below(at.TOKEN_FILE),

@@ -5,7 +5,7 @@ Owns the push. A push either moves the branch from the expected commit to this o
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.episode import credentials
+from afresh.episode import refusals
 from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
@@ -26,7 +26,7 @@ def push(git: Git, order: Order, start: Start, commit: str) -> None:
     except GitError as error:
         if error.fault is Fault.MOVED:
             raise moved(order) from error
-        raise credentials.remote_problem(order, error) from error
+        raise refusals.remote_problem(order, error) from error
 
 
 def moved(order: Order) -> Ended:

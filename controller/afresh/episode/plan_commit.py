@@ -7,10 +7,10 @@ line changed. Nothing but `.afresh` differs from the commit before, and no subta
 import time
 from dataclasses import dataclass, replace
 
-from afresh.contract.order import Order
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.order import Order, PlanLine
+from afresh.contract.words import Outcome
 from afresh.core import plan_file
-from afresh.episode import history, persist, prepare, worktree
+from afresh.episode import authorship, history, persist, prepare, worktree
 from afresh.episode.ending import Ended
 from afresh.episode.git import Git
 from afresh.episode.git_faults import GitError
@@ -26,13 +26,12 @@ MOST_TRIES = 6
 class PlanChange:
     """The plan as it ought to stand, and notes to append.
 
-    With a subtask, `text` holds for the head it was made from: on another one, only the marker of
+    With a line, `text` holds for the head it was made from: on another one, only the marker of
     that subtask is changed. Without, `text` is the whole truth on any head.
     """
 
     text: str
-    subtask: str | None = None
-    marker: Marker = Marker.PENDING
+    line: PlanLine | None = None
     notes: Notes | None = None
 
 
@@ -60,9 +59,9 @@ def push_plan(git: Git, order: Order, start: Start, change: PlanChange) -> Stand
 def _push(git: Git, order: Order, start: Start, change: PlanChange) -> Standing:
     text = change.text
     for _ in range(MOST_TRIES):
-        if not start.expected and change.subtask is None:
+        if not start.expected and change.line is None:
             return Standing()
-        made = _commit(git, order, start, text, change.notes)
+        made = _commit(git, order, start, replace(change, text=text))
         try:
             if made != start.expected:
                 persist.push(git, order, start, made)
@@ -75,20 +74,20 @@ def _push(git: Git, order: Order, start: Start, change: PlanChange) -> Standing:
     raise persist.moved(order)
 
 
-def _commit(git: Git, order: Order, start: Start, text: str, notes: Notes | None) -> str:
+def _commit(git: Git, order: Order, start: Start, change: PlanChange) -> str:
     """Return a commit with the plan on the head, or the head if the branch has all of it."""
-    tree = write_state(git, start.head, text, notes)
+    tree = write_state(git, start.head, change.text, change.notes)
     if start.expected and tree == git.text("rev-parse", f"{start.head}^{{tree}}"):
         return start.head
-    message = history.plan_message(order, plan_file.digest(text))
-    return git.commit_tree(tree, start.head, message)
+    message = history.plan_message(order, plan_file.digest(change.text), change.line)
+    return authorship.commit(git, order, tree, start.head, message)
 
 
 def _text_at(git: Git, head: str, change: PlanChange) -> str:
-    if change.subtask is None:
+    if change.line is None:
         return change.text
     text = git.read(head, worktree.PLAN).decode(errors="replace")
     try:
-        return plan_file.with_marker(text, change.subtask, change.marker)
+        return plan_file.with_marker(text, change.line.id, change.line.marker)
     except KeyError:
         return change.text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.episode import credentials
+from afresh.episode import refusals
 from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git, Running
 from afresh.episode.git_faults import Fault, GitError
@@ -37,7 +37,7 @@ class Start:
 def check_remote(order: Order) -> None:
     """Raise Ended when nobody listens where the repository is."""
     if not can_connect(order.repository.url):
-        raise credentials.unreachable(order.repository.url)
+        raise refusals.unreachable(order.repository.url)
 
 
 def begin_fetch(git: Git, order: Order) -> Running:
@@ -54,15 +54,15 @@ def fetch_start(git: Git, order: Order, begun: Running | None = None) -> Start:
         return _from_branch(git, order, begun)
     except GitError as error:
         if error.fault is not Fault.REF_MISSING:
-            raise credentials.remote_problem(order, error) from error
+            raise refusals.remote_problem(order, error) from error
     try:
         return _from_base(git, order)
     except GitError as error:
         if error.fault is not Fault.REF_MISSING:
-            raise credentials.remote_problem(order, error) from error
+            raise refusals.remote_problem(order, error) from error
         raise Ended(
             Outcome.CONFIG,
-            f"The repository {credentials.public_url(order.repository.url)} has no ref "
+            f"The repository {refusals.public_url(order.repository.url)} has no ref "
             f'"{order.repository.base_ref}"; correct spec.repository.baseRef of the WorkPackage.',
         ) from error
 
@@ -73,7 +73,12 @@ def fetch_moved(git: Git, order: Order) -> Start:
         own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
         (head,) = read_commits(git, HEAD_REF, most=1)
     except GitError as error:
-        raise credentials.remote_problem(order, error) from error
+        if error.fault is Fault.REF_MISSING:
+            raise Ended(
+                Outcome.CONFLICT,
+                f'The branch "{order.repository.branch}" was deleted by somebody else.',
+            ) from error
+        raise refusals.remote_problem(order, error) from error
     return Start(head=head.id, expected=head.id, date=head.date, commits=own)
 
 

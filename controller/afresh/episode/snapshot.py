@@ -9,7 +9,7 @@ from pathlib import Path
 
 from afresh.contract.order import Order, Task
 from afresh.contract.words import Outcome
-from afresh.episode import worktree
+from afresh.episode import authorship, worktree
 from afresh.episode.ending import Ended
 from afresh.episode.git import Git
 from afresh.episode.git_faults import GitError
@@ -70,7 +70,7 @@ def commit(
     tree = write_state(git, snapshot.tree, plan, notes)
     summary = redact(outbox.summary or outbox.unchanged or "")
     text = message(order, task, summary, [change.path for change in snapshot.changes])
-    return git.commit_tree(tree, snapshot.head, text)
+    return authorship.commit(git, order, tree, snapshot.head, text)
 
 
 def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:

@@ -9,7 +9,7 @@ from afresh.episode import prepare
 from afresh.episode.delivery import deliver
 from afresh.episode.desk import Desk
 from afresh.episode.found import found_done
-from afresh.episode.history import find_done
+from afresh.episode.history import caught_up, find_done
 from afresh.episode.prepare import Start
 from afresh.episode.workplace import Workplace
 
@@ -22,6 +22,8 @@ def do_subtask(work: Workplace, desk: Desk, task: Task) -> Result:
     """
     work.reporter.stage("prepare")
     start = desk.start = _start(work, desk)
+    desk.plan = caught_up(work.order, start.commits)
+    work = desk.on_plan(work)
     done = find_done(start.commits, work.order, task)
     if done:
         return found_done(work, desk, start, task, done)

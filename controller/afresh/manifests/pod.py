@@ -130,6 +130,8 @@ def _secret_mounts(parts: PodParts) -> list[dict[str, Any]]:
     mounts = []
     if parts.order.repository.secret_name:
         mounts.append(mount("git-secret", at.GIT_SECRET_DIR, read_only=True))
+    if parts.order.repository.signing_secret_name:
+        mounts.append(mount("signing-secret", at.SIGNING_SECRET_DIR, read_only=True))
     if parts.order.agent.credentials_mode and parts.order.agent.secret_name:
         mounts.append(mount("model-secret", at.MODEL_SECRET_DIR, read_only=True))
     if parts.agent_class.spec.ca_bundle:

@@ -33,6 +33,8 @@ def volumes(order: Order, agent_class: AgentClass) -> list[dict[str, Any]]:
     secrets = []
     if order.repository.secret_name:
         secrets.append(_secret("git-secret", order.repository.secret_name))
+    if order.repository.signing_secret_name:
+        secrets.append(_secret("signing-secret", order.repository.signing_secret_name))
     if order.agent.credentials_mode and order.agent.secret_name:
         secrets.append(_secret("model-secret", order.agent.secret_name))
     bundle = agent_class.spec.ca_bundle
