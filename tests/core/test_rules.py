@@ -226,7 +226,6 @@ UNSUPPORTED = [
     ({"verify": {"command": ["true"], "image": "a:1"}}, {}, "verify.image"),
     ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
     ({}, {"credentials": {"mode": "Environment", "secretName": "s"}}, "credentials.mode"),
-    ({}, {"egress": [{}]}, "egress"),
 ]
 
 

@@ -37,5 +37,3 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
         yield "verify.image is not supported; remove it: verify runs in the agent's image."
     if credentials and credentials.mode is CredentialsMode.ENVIRONMENT:
         yield "credentials.mode Environment of the AgentClass is not supported; use Gateway."
-    if agent_class.egress:
-        yield "egress of the AgentClass is not supported; remove it and write a NetworkPolicy."

@@ -59,6 +59,7 @@ AGENT_CLASSES = Resource("afresh.dev", "v1alpha1", "agentclasses")
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 EVENTS = Resource("", "v1", "events")
+NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 
