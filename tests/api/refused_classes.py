@@ -55,6 +55,30 @@ CLASSES = (
         "spec.resources",
         "requests.cpu exceeds limits.cpu",
     ),
+    of_class(
+        "an empty egress rule",
+        {"spec.egress": [{}]},
+        "spec.egress[0]",
+        "an empty one would let out everything",
+    ),
+    of_class(
+        "an egress peer of two kinds",
+        {"spec.egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}, "podSelector": {}}]}]},
+        "spec.egress[0].to[0]",
+        "either ipBlock, or podSelector",
+    ),
+    of_class(
+        "an egress peer that is nobody",
+        {"spec.egress": [{"to": [{}]}]},
+        "spec.egress[0].to[0]",
+        "either ipBlock, or podSelector",
+    ),
+    of_class(
+        "egress to an address without a prefix",
+        {"spec.egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.1"}}]}]},
+        "spec.egress[0].to[0].ipBlock.cidr",
+        "the length of their prefix",
+    ),
     of_class("no episodes", {"spec.maxConcurrentEpisodes": 0}, "spec.maxConcurrentEpisodes"),
     of_class("too many processes", {"spec.pidsLimit": 70_000}, "spec.pidsLimit"),
 )

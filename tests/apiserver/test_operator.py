@@ -13,7 +13,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
+from afresh.kube.client import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES, Kube
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.node import Node, succeed
 from tests.apiserver.operator_process import OperatorProcess
@@ -109,6 +109,22 @@ async def test_a_package_runs_to_its_end_one_subtask_after_the_other(
         "Progressing": "False",
         "Stalled": "False",
     }
+
+
+async def test_the_policy_of_the_namespace_is_there_before_the_first_job_and_written_once(
+    operator: OperatorProcess, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, chain(3))
+
+    async with node_of(kubeconfig, namespace) as node:
+        await ended(node.kube, namespace)
+        jobs = await node.kube.list_items(JOBS, namespace)
+        (policy,) = await node.kube.list_items(NETWORK_POLICIES, namespace)
+
+    begun = min(job["metadata"]["creationTimestamp"] for job in jobs)
+    assert policy["metadata"]["name"] == "afresh-episodes"
+    assert policy["metadata"]["generation"] == 1
+    assert policy["metadata"]["creationTimestamp"] <= begun
 
 
 async def test_a_subtask_that_fails_three_times_is_skipped_and_the_others_go_on(

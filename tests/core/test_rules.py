@@ -235,7 +235,6 @@ UNSUPPORTED = [
         },
         "reached through the gateway",
     ),
-    ({}, {"egress": [{}]}, "egress"),
 ]
 
 

@@ -17,6 +17,7 @@ from afresh.kube.cache import WATCHED, Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.errors import ConflictError
 from afresh.kube.handlers import Waker
+from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
@@ -45,12 +46,18 @@ class Operator:
         self._waker = Waker(self.cache, queue)
         self._seen = dict.fromkeys(WATCHED, len(api.told) if seen is None else seen)
         kube: Any = api
-        self.observer = Observer(kube=kube, cache=self.cache, report_url=None)
+        isolation = Isolation(kube=kube, cache=self.cache)
+        self.observer = Observer(kube=kube, cache=self.cache, isolation=isolation, report_url=None)
         self._loop = Loop(
             kube=kube,
             cache=self.cache,
             observer=self.observer,
-            applier=Applier(kube=kube, cache=self.cache, runner_image="example.com/runner:1"),
+            applier=Applier(
+                kube=kube,
+                cache=self.cache,
+                isolation=isolation,
+                runner_image="example.com/runner:1",
+            ),
             wake=self.add,
         )
         if seen is None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, StrictInt
 
 from afresh.api.conditions import Conditions, Reason
+from afresh.api.egress import EgressRule
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.resources import REQUESTS_WITHIN_LIMITS, Count, Money, Quantity, ResourceList
 from afresh.api.rules import MapBy, Matching, Rule, UniqueItems
@@ -215,8 +216,9 @@ class AgentClassSpec(ApiModel):
     """What tokens cost; the first entry that matches the model's name counts."""
     env: Annotated[tuple[EnvVar, ...], MapBy("name")] = Field(default=(), max_length=64)
     """What the agent may see besides, such as a proxy or a private package index."""
-    egress: tuple[dict[str, Any], ...] = Field(default=(), max_length=64)
-    """Egress rules beyond the default, as in a NetworkPolicy."""
+    egress: tuple[EgressRule, ...] = Field(default=(), max_length=64)
+    """What the pods may reach beyond the default, as in a NetworkPolicy: a git server or a model
+    inside the cluster, a proxy, a package index."""
     pod: PodSettings = PodSettings()
     """Where and how the pods run."""
 

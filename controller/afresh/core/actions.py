@@ -38,6 +38,14 @@ class DeleteSubtask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Isolate:
+    """Write the NetworkPolicies that the package's episodes need, where they are not as they must.
+
+    When that is refused, nothing starts.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartEpisode:
     """Create the Job of one episode. `probe` names the closed gate that it tries."""
 
@@ -78,7 +86,14 @@ class DeleteJob:
 
 
 Action = (
-    CreateSubtask | UpdateSubtask | DeleteSubtask | StartEpisode | StartSync | DeleteJob | SetGate
+    CreateSubtask
+    | UpdateSubtask
+    | DeleteSubtask
+    | Isolate
+    | StartEpisode
+    | StartSync
+    | DeleteJob
+    | SetGate
 )
 
 

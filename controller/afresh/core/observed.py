@@ -126,6 +126,7 @@ class Observed:
     """One package, its children, and everything else that a decision may rest on.
 
     `rival` is the name (`namespace/name`) of the older package on the same repository and branch.
+    `isolated`: the NetworkPolicies that its episodes need are there and say what they must.
     `obstacle` is the API server's refusal of what was asked of it a moment ago.
     """
 
@@ -137,4 +138,5 @@ class Observed:
     subtasks: tuple[SubtaskObject, ...] = ()
     episodes: tuple[Episode, ...] = ()
     others: Others = Others()
+    isolated: bool = True
     report_url: str | None = None

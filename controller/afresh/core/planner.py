@@ -15,8 +15,10 @@ from afresh.core.actions import (
     Decision,
     DeleteJob,
     DeleteSubtask,
+    Isolate,
     Note,
     SetGate,
+    StartEpisode,
     StartSync,
     UpdateSubtask,
 )
@@ -50,6 +52,7 @@ def decide(seen: Observed) -> Decision:
         actions=(
             *_leftovers(seen, standing),
             *_gate(seen, standing),
+            *_isolation(seen, standing, answer),
             *answer.actions,
             *_children(seen),
         ),
@@ -91,6 +94,13 @@ def _gate(seen: Observed, standing: Standing) -> Iterator[Action]:
         return
     name = seen.others.gate_class or seen.package.spec.agent_class_name
     yield SetGate(class_name=name, secret_name=secret, known=known, gate=wanted)
+
+
+def _isolation(seen: Observed, standing: Standing, answer: Answer) -> Iterator[Action]:
+    """Before anything starts, and for as long as anything runs."""
+    starts = any(isinstance(item, StartEpisode | StartSync) for item in answer.actions)
+    if not seen.isolated and (starts or standing.live or standing.syncs.live):
+        yield Isolate()
 
 
 def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:

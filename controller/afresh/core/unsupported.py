@@ -38,5 +38,3 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
             f"The adapter {adapter} does not use the gateway; set spec.credentials.mode of the "
             "AgentClass to Environment, or remove spec.credentials."
         )
-    if agent_class.egress:
-        yield "egress of the AgentClass is not supported; remove it and write a NetworkPolicy."

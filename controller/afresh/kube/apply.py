@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from afresh.api.agent_class import Gate
+from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_ATTEMPT
 from afresh.core.actions import (
@@ -11,6 +11,7 @@ from afresh.core.actions import (
     CreateSubtask,
     DeleteJob,
     DeleteSubtask,
+    Isolate,
     SetGate,
     StartEpisode,
     StartSync,
@@ -21,6 +22,7 @@ from afresh.core.planner import child_spec
 from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, SUBTASKS, Kube, Manifest, Resource
 from afresh.kube.errors import ConflictError
+from afresh.kube.isolation import Isolation
 from afresh.manifests.job import JobParts, build_job
 from afresh.manifests.subtask import build_subtask
 
@@ -31,6 +33,7 @@ class Applier:
 
     kube: Kube
     cache: Cache
+    isolation: Isolation
     runner_image: str
 
     async def apply(self, seen: Observed, action: Action) -> None:
@@ -39,6 +42,8 @@ class Applier:
         match action:
             case StartEpisode() | StartSync():
                 await self._create(JOBS, self.job_of(seen, action))
+            case Isolate():
+                await self.isolation.establish(namespace, _class_of(seen))
             case SetGate():
                 await self._set_gate(namespace, action)
             case DeleteJob():
@@ -54,8 +59,6 @@ class Applier:
 
     def job_of(self, seen: Observed, action: StartEpisode | StartSync) -> Manifest:
         """Return the Job that the action creates."""
-        if seen.agent_class is None:
-            raise AssertionError("no Job is created without a class")
         own: dict[str, Any]
         if isinstance(action, StartSync):
             own = {"attempt": action.attempt, "plan": action.plan}
@@ -68,7 +71,7 @@ class Applier:
             }
         parts = JobParts(
             package=seen.package,
-            agent_class=seen.agent_class,
+            agent_class=_class_of(seen),
             order=action.order,
             runner_image=self.runner_image,
             **own,
@@ -109,6 +112,12 @@ class Applier:
             return
         spec = child_spec(action.entry, package.metadata.name).to_manifest()
         self.cache.put(SUBTASKS, await self.kube.replace_part(SUBTASKS, raw, "spec", spec))
+
+
+def _class_of(seen: Observed) -> AgentClass:
+    if seen.agent_class is None:
+        raise AssertionError("nothing starts without a class")
+    return seen.agent_class
 
 
 def _identity(body: Manifest) -> tuple[str | None, ...]:

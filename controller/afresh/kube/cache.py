@@ -13,6 +13,7 @@ from afresh.contract.report import Report
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
+    NETWORK_POLICIES,
     PODS,
     SUBTASKS,
     WORK_PACKAGES,
@@ -25,7 +26,9 @@ Name = tuple[str, str]
 ENDS = ("Complete", "Failed")
 LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 # What others refer to comes first.
-WATCHED = (AGENT_CLASSES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
+WATCHED = (AGENT_CLASSES, NETWORK_POLICIES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
+# Of these only what the operator made is watched; the others are its own kinds.
+LABELLED = (NETWORK_POLICIES, JOBS, PODS)
 
 
 class Cache:

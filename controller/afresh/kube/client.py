@@ -60,6 +60,7 @@ JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
 EVENTS = Resource("", "v1", "events")
+NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 

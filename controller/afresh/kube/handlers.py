@@ -17,11 +17,11 @@ import kopf
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
-from afresh.kube.cache import WATCHED, Cache, package_of
+from afresh.kube.cache import LABELLED, WATCHED, Cache, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
-    PODS,
+    NETWORK_POLICIES,
     WORK_PACKAGES,
     Manifest,
     Resource,
@@ -85,7 +85,7 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.networking.request_timeout = 30
     settings.networking.error_backoffs = _Backoffs()
     settings.process.ultimate_exiting_timeout = 20
-    for kind in (JOBS, PODS):
+    for kind in LABELLED:
         settings.watching.label_selectors[kind.group, kind.version, kind.plural] = OURS
     return settings
 
@@ -138,6 +138,12 @@ class Waker:
                 # Its Secret may be another class's too.
                 or item.get("status", {}).get("reason") == Reason.GATE_CLOSED
             ]
+        if kind is NETWORK_POLICIES:
+            return [
+                Key(item["metadata"]["namespace"], item["metadata"]["name"])
+                for item in self._cache.all(WORK_PACKAGES)
+                if item["metadata"]["namespace"] == metadata["namespace"]
+            ]
         package = package_of(body)
         return [package] if package else []
 
@@ -182,7 +188,7 @@ def _service_account() -> kopf.ConnectionInfo | None:
 
 
 def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> None:
-    labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in (JOBS, PODS) else None
+    labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in LABELLED else None
 
     @kopf.on.event(
         kind.group,

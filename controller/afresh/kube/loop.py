@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from afresh import metrics
 from afresh.api.meta import ApiModel, KubernetesObject
-from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode
+from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode, StartSync
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
@@ -99,12 +99,14 @@ class Loop:
                 del self.cache.claims[name]
 
     async def _apply(self, seen: Observed, actions: Iterable[Action]) -> RefusedError | None:
-        """Perform the actions; return the first refusal, which stops none of the others.
+        """Perform the actions; return the first refusal, after which nothing starts any more.
 
         Raises KubeError for trouble that passes: the step is taken again.
         """
         refusal = None
         for action in actions:
+            if refusal and isinstance(action, StartEpisode | StartSync):
+                continue
             try:
                 await self.applier.apply(seen, action)
             except RefusedError as error:

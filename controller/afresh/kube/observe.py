@@ -30,6 +30,7 @@ from afresh.kube.client import (
     Manifest,
 )
 from afresh.kube.errors import UnreadableError
+from afresh.kube.isolation import Isolation
 from afresh.kube.others import others
 from afresh.kube.parse import is_readable, members_of, parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
@@ -49,6 +50,7 @@ class Observer:
 
     kube: Kube
     cache: Cache
+    isolation: Isolation
     report_url: str | None
 
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
@@ -75,6 +77,7 @@ class Observer:
                 if _owned(item, package)
             ),
             episodes=episodes,
+            isolated=agent_class is None or self.isolation.holds(key.namespace, agent_class),
             report_url=self.report_url,
         )
 

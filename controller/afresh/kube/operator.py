@@ -18,11 +18,13 @@ from afresh.kube.cache import Cache
 from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
 from afresh.kube.handlers import Waker
+from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import KeyQueue
 from afresh.kube.report_server import ReportServer
 from afresh.logs import get_logger
+from afresh.manifests.network_policy import ReportPeer
 from afresh.settings import Settings
 
 log = get_logger()
@@ -37,13 +39,7 @@ async def run(settings: Settings) -> None:
     kube = await Kube.connect()
     cache, queue = Cache(), KeyQueue()
     waker = Waker(cache, queue)
-    loop = Loop(
-        kube=kube,
-        cache=cache,
-        observer=Observer(kube=kube, cache=cache, report_url=settings.report_url),
-        applier=Applier(kube=kube, cache=cache, runner_image=settings.runner_image),
-        wake=queue.add,
-    )
+    loop = _loop(settings, kube, cache, queue)
     reports = ReportServer(kube=kube, cache=cache, queue=queue)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(kube.close)
@@ -58,6 +54,23 @@ async def run(settings: Settings) -> None:
         log.info("started", namespaces=settings.namespaces or "all")
         await handlers.watch(waker, namespaces=settings.namespaces, stop=stop)
     log.info("stopped")
+
+
+def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop:
+    # Where Reports go to a Service, the operator is a pod, and this its namespace.
+    peer = ReportPeer(namespace=kube.namespace, port=settings.report_port)
+    isolation = Isolation(kube=kube, cache=cache, reports=peer if settings.report_url else None)
+    return Loop(
+        kube=kube,
+        cache=cache,
+        observer=Observer(
+            kube=kube, cache=cache, isolation=isolation, report_url=settings.report_url
+        ),
+        applier=Applier(
+            kube=kube, cache=cache, isolation=isolation, runner_image=settings.runner_image
+        ),
+        wake=queue.add,
+    )
 
 
 async def _work(loop: Loop, queue: KeyQueue) -> None:

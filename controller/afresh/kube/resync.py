@@ -6,8 +6,8 @@ watch has missed.
 
 import asyncio
 
-from afresh.kube.cache import WATCHED, Cache
-from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, Kube, Resource
+from afresh.kube.cache import LABELLED, WATCHED, Cache
+from afresh.kube.client import AGENT_CLASSES, Kube, Resource
 from afresh.kube.errors import KubeError
 from afresh.kube.handlers import OURS, Waker
 from afresh.logs import get_logger
@@ -56,7 +56,7 @@ async def _see_all(
     kube: Kube, waker: Waker, kind: Resource, namespaces: tuple[str, ...]
 ) -> tuple[set[str], int]:
     """Show the waker everything there is; return the UIDs, and the oldest version of a list."""
-    selectors = {"labelSelector": OURS} if kind in (JOBS, PODS) else {}
+    selectors = {"labelSelector": OURS} if kind in LABELLED else {}
     scopes = namespaces if namespaces and kind is not AGENT_CLASSES else (None,)
     uids: set[str] = set()
     versions: list[int] = []

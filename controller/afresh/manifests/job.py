@@ -60,7 +60,10 @@ def build_job(parts: JobParts) -> dict[str, Any]:
     queue = package.spec.queue_name if parts.members else None
     deadline = deadline_seconds(parts.order)
     uid = user_id(package.metadata.uid, parts.subtask)
-    common = labels(package.metadata.name, parts.subtask) | {LABEL_ATTEMPT: str(parts.attempt)}
+    common = labels(package.metadata.name, parts.subtask) | {
+        LABEL_ATTEMPT: str(parts.attempt),
+        LABEL_AGENT_CLASS: parts.agent_class.metadata.name,
+    }
     facts = _facts(parts)
     return {
         "apiVersion": "batch/v1",
@@ -68,9 +71,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
         "metadata": {
             "name": parts.order.episode,
             "namespace": package.metadata.namespace,
-            "labels": common
-            | {LABEL_AGENT_CLASS: parts.agent_class.metadata.name}
-            | ({KUEUE_QUEUE_LABEL: queue} if queue else {}),
+            "labels": common | ({KUEUE_QUEUE_LABEL: queue} if queue else {}),
             "annotations": facts,
             "ownerReferences": owned_by(package),
         },
