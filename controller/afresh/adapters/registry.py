@@ -3,6 +3,7 @@
 from afresh.adapters.adapter import Adapter
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.command import CommandAdapter
+from afresh.adapters.opencode import OpenCodeAdapter
 from afresh.contract.words import AdapterName
 
 
@@ -14,4 +15,5 @@ def find_adapter(name: AdapterName) -> Adapter | None:
 _ADAPTERS: dict[AdapterName, Adapter] = {
     AdapterName.CLAUDE: ClaudeAdapter(),
     AdapterName.COMMAND: CommandAdapter(),
+    AdapterName.OPENCODE: OpenCodeAdapter(),
 }

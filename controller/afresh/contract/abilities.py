@@ -24,6 +24,9 @@ class Abilities:
 ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
     AdapterName.COMMAND: Abilities(),
+    AdapterName.OPENCODE: Abilities(
+        model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True
+    ),
 }
 
 
