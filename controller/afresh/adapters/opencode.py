@@ -49,14 +49,17 @@ SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
 ERROR_HEAD = re.compile(r'^\{"type":"error"')
 FINISHED = "stop"
 WORDING = Wording(
-    too_long=re.compile(r"ContextOverflow|context (window|length)|prompt is too long", re.I),
+    too_long=re.compile(
+        r"ContextOverflow|context (window|length)|prompt is too long", re.IGNORECASE
+    ),
     auth=re.compile(
-        r"ProviderAuthError|status 40[123]\b|credit balance|insufficient_quota|API key", re.I
+        r"ProviderAuthError|status 40[123]\b|credit balance|insufficient_quota|API key",
+        re.IGNORECASE,
     ),
     transient=re.compile(
         r"status (408|409|429|5\d\d)\b|rate.?limit|overloaded|unavailable|cannot connect"
         r"|connection (was )?closed|fetch failed|timed? ?out|ECONNRE|ENOTFOUND|EAI_AGAIN",
-        re.I,
+        re.IGNORECASE,
     ),
 )
 
