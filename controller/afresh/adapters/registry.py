@@ -1,6 +1,7 @@
 """From an adapter's name to the adapter."""
 
 from afresh.adapters.adapter import Adapter
+from afresh.adapters.aider import AiderAdapter
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.adapters.command import CommandAdapter
 from afresh.adapters.opencode import OpenCodeAdapter
@@ -13,6 +14,7 @@ def find_adapter(name: AdapterName) -> Adapter | None:
 
 
 _ADAPTERS: dict[AdapterName, Adapter] = {
+    AdapterName.AIDER: AiderAdapter(),
     AdapterName.CLAUDE: ClaudeAdapter(),
     AdapterName.COMMAND: CommandAdapter(),
     AdapterName.OPENCODE: OpenCodeAdapter(),

@@ -22,6 +22,7 @@ class Abilities:
 
 
 ABILITIES: Mapping[AdapterName, Abilities] = {
+    AdapterName.AIDER: Abilities(model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC)),
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
     AdapterName.COMMAND: Abilities(),
     AdapterName.OPENCODE: Abilities(

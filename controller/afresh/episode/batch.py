@@ -38,12 +38,12 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
         work.log.ended(end)
         result = _not_done(task, end)
     used = work.meter.subtask_usage()
-    result = replace(result, usage=used if used.turns else None)
+    result = replace(result, usage=used if used.turns else None, warnings=desk.warnings)
     work.reporter.update(usage=work.meter.usage())
     work.reporter.add(result)
     warnings = _tidy_up(work, desk, task, result)
     if warnings:
-        work.reporter.add(replace(result, warnings=tuple(warnings)))
+        work.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))
     return result.commit is not None
 
 
