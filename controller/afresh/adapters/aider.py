@@ -106,6 +106,7 @@ class AiderReader:
 class AiderAdapter:
     """See `adapter.Adapter`."""
 
+    version = "0.86.2"
     droppings: tuple[str, ...] = (".aider*",)
 
     def launch(

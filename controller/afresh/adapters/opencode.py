@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 # The program would install a package for plugins beside its configuration. Finding this list and a
 # folder, it takes that for done.
-PACKAGES = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "1.18.33"}}}}
+PACKAGES = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
 OPENAI_HOST = "https://api.openai.com"
 MAX_OUTPUT_TOKENS = 32_000
 TEXT_LENGTH = 300
@@ -116,6 +116,7 @@ class OpenCodeReader:
 class OpenCodeAdapter:
     """See `adapter.Adapter`."""
 
+    version = "1.18.33"
     droppings: tuple[str, ...] = ()
 
     def launch(
