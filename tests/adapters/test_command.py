@@ -45,7 +45,3 @@ def test_only_the_exit_code_decides(exit_code: int, want: Outcome | None):
 )
 def test_adapter_is_found_by_its_name(name: AdapterName, want: type):
     assert isinstance(find_adapter(name), want)
-
-
-def test_adapter_that_this_version_lacks_is_not_found():
-    assert find_adapter(AdapterName.AIDER) is None

@@ -16,12 +16,16 @@ PLACEHOLDER_KEY = "held-by-the-gateway"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the program: its arguments, environment, input, and files below HOME."""
+    """How to start the program: its arguments, environment, input, and files below HOME.
+
+    `warnings` say what is asked of the program that it cannot do.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     stdin: str = ""
     home_files: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

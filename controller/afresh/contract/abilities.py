@@ -22,10 +22,14 @@ class Abilities:
 
 
 ABILITIES: Mapping[AdapterName, Abilities] = {
+    AdapterName.AIDER: Abilities(model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC)),
     AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
     AdapterName.CODEX: Abilities(model_apis=(ModelApiName.OPENAI,), resumes=True),
     AdapterName.COMMAND: Abilities(),
     AdapterName.GEMINI: Abilities(model_apis=(ModelApiName.GEMINI,), resumes=True),
+    AdapterName.OPENCODE: Abilities(
+        model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True
+    ),
 }
 
 

@@ -38,6 +38,7 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
     except Ended as end:
         work.log.ended(end)
         result = _not_done(task, end)
+    result = replace(result, warnings=(*desk.warnings, *result.warnings))
     result = with_use(result, work.meter)
     work.reporter.update(usage=work.meter.usage())
     work.reporter.add(result)

@@ -89,6 +89,9 @@ def _lay_out(
     brief = brief_for(order, task, start, plan, paths.worktree)
     context = Context(is_kept=len(order.tasks) > 1, session=desk.session)
     launch = adapter.launch(order.agent, brief, base_url, context)
+    desk.warnings = launch.warnings
+    for warning in launch.warnings:
+        work.log.say(warning)
     write_home(paths.home, launch.home_files)
     work.reporter.reached("prepared")
     return launch

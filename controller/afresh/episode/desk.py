@@ -23,7 +23,7 @@ class Desk:
     `opening` is the fetch that the first subtask waits for. `plan` is the plan as it stands.
     `start` is what the work starts from, `pushed` a commit of this episode that is on the branch
     since then. `session` is the agent's, for adapters that resume. `outbox` and `shot` are what the
-    agent of the present subtask has left.
+    agent of the present subtask has left, `warnings` what its program cannot do.
     """
 
     opening: Opening
@@ -34,6 +34,7 @@ class Desk:
     is_laid_out: bool = False
     outbox: "Outbox | None" = None
     shot: "Snapshot | None" = None
+    warnings: tuple[str, ...] = ()
 
     def on_plan(self, work: Workplace) -> Workplace:
         """Return `work` with the plan as it stands."""
@@ -43,3 +44,4 @@ class Desk:
         """Forget what the agent of the subtask before has left."""
         self.outbox = None
         self.shot = None
+        self.warnings = ()

@@ -1,0 +1,164 @@
+"""Aider, as a program that reads a brief and writes text.
+
+Owns its flags, its configuration and the meaning of its lines. Written against 0.86.2.
+
+Aider has no tools: it runs no command, and edits files by what the model writes. Files that the
+brief or the model names by their whole path join the conversation by themselves; a map of the
+repository tells the model what else there is.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.default_models import DEFAULT_MODELS
+from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, not_in_image
+from afresh.contract.abilities import gateway_api
+from afresh.contract.order import Agent
+from afresh.contract.words import ModelApiName
+
+# It edits nothing that git ignores, and the outbox is among that.
+PREPARE = 'echo "!outbox/" >.afresh/.gitignore && exec "$@"'
+FLAGS = (
+    *("--message-file", "/dev/stdin", "--yes-always", "--no-pretty", "--no-stream"),
+    *("--no-auto-commits", "--no-dirty-commits", "--no-gitignore"),
+    *("--no-auto-lint", "--no-auto-test", "--no-suggest-shell-commands", "--no-detect-urls"),
+    *("--no-analytics", "--no-check-update", "--no-show-release-notes"),
+    *("--no-show-model-warnings", "--no-fancy-input", "--no-notifications"),
+    *("--chat-history-file", "/dev/null", "--input-history-file", "/dev/null"),
+)
+ENVIRONMENT = {
+    # Else lines are broken in the middle of what they say.
+    "COLUMNS": "1000",
+    # Else a list of prices is fetched at every start.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+# The name is the program's own for what holds for every model. It asks again by itself.
+MODEL_SETTINGS = """\
+- name: aider/extra_params
+  extra_params:
+    max_retries: 0
+"""
+NO_COMMANDS = (
+    "Aider runs no commands, so the acceptance command is run by nobody before the agent ends."
+)
+STARTED = re.compile(r"Aider v\d")
+ANSWERED = re.compile(r"Tokens: \S+ sent\b.*\breceived\b")
+FAILED = re.compile(r"litellm\.\w+: ")
+EXHAUSTED = re.compile(r"Model \S+ has hit a token limit!")
+EMPTY = re.compile(r"Empty response received from LLM")
+WORDING = Wording(
+    too_long=re.compile(r"ContextWindowExceeded|hit a token limit"),
+    auth=re.compile(
+        r"AuthenticationError|PermissionDenied|credit balance|insufficient_quota|API key",
+        re.IGNORECASE,
+    ),
+    transient=re.compile(
+        r"RateLimitError|InternalServerError|ServiceUnavailable|BadGateway|APIConnectionError"
+        r"|APIError|Timeout|Empty response",
+    ),
+)
+
+
+class AiderReader:
+    """Reads the text of one run: what is said last of an answer decides."""
+
+    session = None
+
+    def __init__(self, *, behind_gateway: bool) -> None:
+        self._behind_gateway = behind_gateway
+        self._has_started = False
+        self._has_answer = False
+        self._failure_text = ""
+        self._last_line = ""
+
+    def event(self, line: str) -> str | None:
+        """Take in a line; return it if it is not empty."""
+        if STARTED.match(line):
+            self._has_started = True
+        elif ANSWERED.match(line):
+            self._has_answer, self._failure_text = True, self._exhausted()
+        elif FAILED.match(line) or EXHAUSTED.match(line) or EMPTY.match(line):
+            self._failure_text = line
+        self._last_line = line.strip() or self._last_line
+        return line if line.strip() else None
+
+    def error(self, line: str) -> str | None:
+        """Take in a line that is no different on standard error."""
+        return self.event(line)
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Success is an answer with nothing wrong after it; exit code 0 says nothing."""
+        if exit_code in CANNOT_RUN and not self._has_started:
+            return not_in_image("aider")
+        if self._failure_text or exit_code != 0:
+            text = self._failure_text or self._last_line or f"exit code {exit_code}"
+            return WORDING.verdict(text, behind_gateway=self._behind_gateway)
+        return Verdict() if self._has_answer else NO_RESULT
+
+    def _exhausted(self) -> str:
+        """Return what an answer does not mend: that it, or the question, was too long."""
+        return self._failure_text if EXHAUSTED.match(self._failure_text) else ""
+
+
+class AiderAdapter:
+    """See `adapter.Adapter`."""
+
+    version = "0.86.2"
+    droppings: tuple[str, ...] = (".aider*",)
+
+    def launch(
+        self,
+        agent: Agent,
+        brief: str,
+        base_url: str | None,
+        context: Context = ONE_RUN,  # noqa: ARG002
+    ) -> Launch:
+        """Return the call that does what it is told on standard input, and ends."""
+        model = _model(agent)
+        models = ("--model", model, "--weak-model", model, "--editor-model", model) if model else ()
+        access = [f"--set-env={name}={value}" for name, value in _access(agent, base_url).items()]
+        return Launch(
+            argv=("/bin/sh", "-c", PREPARE, "sh", "aider", *FLAGS, *models, *access),
+            environment=ENVIRONMENT,
+            stdin=brief,
+            home_files={
+                ".aider.model.settings.yml": MODEL_SETTINGS,
+                ".aider.model.metadata.json": json.dumps(_metadata(agent, model)) + "\n",
+            },
+            warnings=(NO_COMMANDS,),
+        )
+
+    def reader(self, *, behind_gateway: bool) -> AiderReader:
+        """Return a reader for one run."""
+        return AiderReader(behind_gateway=behind_gateway)
+
+
+def _model(agent: Agent) -> str | None:
+    """Return the model as the program writes it: with its provider before it."""
+    api = gateway_api(agent)
+    if api is None:
+        return agent.model
+    return f"{api.lower()}/{agent.model or DEFAULT_MODELS[api]}"
+
+
+def _access(agent: Agent, base_url: str | None) -> Mapping[str, str]:
+    """Return variables that no `.env` file of the repository may change."""
+    api = gateway_api(agent)
+    if base_url is None or api is None:
+        return {}
+    name = api.upper()
+    base = base_url if api is ModelApiName.ANTHROPIC else f"{base_url}/v1"
+    return {f"{name}_API_BASE": base, f"{name}_API_KEY": PLACEHOLDER_KEY}
+
+
+def _metadata(agent: Agent, model: str | None) -> Mapping[str, object]:
+    """Return what is to be known of the model: with nothing, the program would fetch a list."""
+    if model is None:
+        return {}
+    name = model.partition("/")[2] or model
+    price = next((item for item in agent.pricing if fnmatchcase(name, item.model)), None)
+    window = price.context_window_tokens if price else None
+    return {model: {"mode": "chat", **({"max_input_tokens": window} if window else {})}}

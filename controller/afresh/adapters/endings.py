@@ -1,0 +1,59 @@
+"""From a failed program's own words to a Verdict, in the sentences that are the same for several.
+
+Owns the order of what words may mean. The words themselves are each adapter's. Pure.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from afresh.adapters.adapter import Verdict
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+
+TEXT_LENGTH = 300
+CANNOT_RUN = (126, 127)
+NO_RESULT = Verdict(
+    outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How a program says why it failed."""
+
+    too_long: re.Pattern[str]
+    auth: re.Pattern[str]
+    transient: re.Pattern[str]
+
+    def verdict(self, text: str, *, behind_gateway: bool) -> Verdict:
+        """Return what `text` means; behind the gateway, the gateway knows better of the model."""
+        outcome = Outcome.AGENT_ERROR
+        if self.too_long.search(text):
+            outcome = Outcome.CONTEXT_EXHAUSTED
+        elif not behind_gateway and self.auth.search(text):
+            outcome = Outcome.AUTH
+        elif not behind_gateway and self.transient.search(text):
+            outcome = Outcome.TRANSIENT
+        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
+        return Verdict(outcome=outcome, message=message)
+
+
+def not_in_image(program: str) -> Verdict:
+    """Return the verdict on an image that does not hold the program, or cannot start it."""
+    return Verdict(
+        outcome=Outcome.CONFIG,
+        message=f"The agent's image cannot run the program {program}; correct spec.image.",
+    )
+
+
+def json_event(line: str) -> dict[str, Any] | None:
+    """Return a line as the JSON object that it is, or None. Raises RecursionError."""
+    if not line.startswith("{"):
+        return None
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

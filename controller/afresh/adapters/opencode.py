@@ -1,0 +1,224 @@
+"""OpenCode, as a program that reads a brief and writes a stream of JSON events.
+
+Owns its flags, its configuration and the meaning of its events. Written against 1.18.33.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.default_models import DEFAULT_MODELS
+from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, not_in_image
+from afresh.contract.abilities import gateway_api
+from afresh.contract.order import Agent
+from afresh.contract.words import ModelApiName
+from afresh.core.text import one_line
+
+FOLDER = ".config/opencode"
+# A title of its own saves a request for the model.
+TITLE = "task"
+ENVIRONMENT = {
+    # The class says how the program runs. A repository could make it wait for an answer.
+    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+}
+IN_MEMORY = {"OPENCODE_DB": ":memory:"}
+SETTINGS: Mapping[str, Any] = {
+    "autoupdate": False,
+    "share": "disabled",
+    "snapshot": False,
+    "lsp": False,
+    "formatter": False,
+    # A conversation that does not fit is the runner's to see, not to be shortened in silence.
+    "compaction": {"auto": False},
+    "permission": {"*": "allow", "question": "deny"},
+}
+# The program would install a package for plugins beside its configuration. Finding this list and a
+# folder, it takes that for done.
+PACKAGES = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+OPENAI_HOST = "https://api.openai.com"
+MAX_OUTPUT_TOKENS = 32_000
+TEXT_LENGTH = 300
+SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
+ERROR_HEAD = re.compile(r'^\{"type":"error"')
+FINISHED = "stop"
+WORDING = Wording(
+    too_long=re.compile(
+        r"ContextOverflow|context (window|length)|prompt is too long", re.IGNORECASE
+    ),
+    auth=re.compile(
+        r"ProviderAuthError|status 40[123]\b|credit balance|insufficient_quota|API key",
+        re.IGNORECASE,
+    ),
+    transient=re.compile(
+        r"status (408|409|429|5\d\d)\b|rate.?limit|overloaded|unavailable|cannot connect"
+        r"|connection (was )?closed|fetch failed|timed? ?out|ECONNRE|ENOTFOUND|EAI_AGAIN",
+        re.IGNORECASE,
+    ),
+)
+
+
+class OpenCodeReader:
+    """Reads the stream of one run, which no event ends: the last step decides."""
+
+    def __init__(self, *, behind_gateway: bool) -> None:
+        self._behind_gateway = behind_gateway
+        self._events = 0
+        self._last_reason = ""
+        self._failure_text = ""
+        self._last_error = ""
+        self.session: str | None = None
+
+    def event(self, line: str) -> str | None:
+        """Take in an event; anything that is not JSON is for people only."""
+        try:
+            return self._take(line, json_event(line))
+        except RecursionError:
+            return "an event that is nested too deeply"
+
+    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
+        if event is None:
+            if ERROR_HEAD.match(line):  # too long to be whole
+                self._failure_text = line
+            return line or None
+        self._events += 1
+        session = event.get("sessionID")
+        if isinstance(session, str) and SESSION.fullmatch(session):
+            self.session = session
+        match event.get("type"):
+            case "step_finish":
+                self._last_reason = str(_part(event).get("reason"))
+            case "error":
+                self._failure_text = _error_text(event) or "an error without words"
+        return _described(event)
+
+    def error(self, line: str) -> str | None:
+        """Keep the last line that says something."""
+        self._last_error = line.strip() or self._last_error
+        return line or None
+
+    def verdict(self, exit_code: int) -> Verdict:
+        """Success is a last step that the model ended, no error, and exit code 0."""
+        if exit_code in CANNOT_RUN and not self._events:
+            return not_in_image("opencode")
+        if self._failure_text or exit_code != 0:
+            text = self._failure_text or self._last_error or f"exit code {exit_code}"
+            return WORDING.verdict(text, behind_gateway=self._behind_gateway)
+        return Verdict() if self._last_reason == FINISHED else NO_RESULT
+
+
+class OpenCodeAdapter:
+    """See `adapter.Adapter`."""
+
+    version = "1.18.33"
+    droppings: tuple[str, ...] = ()
+
+    def launch(
+        self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
+    ) -> Launch:
+        """Return the non-interactive call that reads the brief on standard input."""
+        argv = [
+            *("opencode", "run", "--format", "json", "--auto", "--title", TITLE),
+            *(("--session", context.session) if context.session else ()),
+        ]
+        settings = {**SETTINGS, **_models(agent, base_url)}
+        return Launch(
+            argv=tuple(argv),
+            environment=ENVIRONMENT | ({} if context.is_kept else IN_MEMORY),
+            stdin=brief,
+            home_files={
+                f"{FOLDER}/opencode.json": json.dumps(settings, indent=2) + "\n",
+                f"{FOLDER}/package-lock.json": json.dumps(PACKAGES) + "\n",
+                f"{FOLDER}/node_modules/README": "Nothing is installed here.\n",
+            },
+        )
+
+    def reader(self, *, behind_gateway: bool) -> OpenCodeReader:
+        """Return a reader for one run."""
+        return OpenCodeReader(behind_gateway=behind_gateway)
+
+
+def _models(agent: Agent, base_url: str | None) -> dict[str, Any]:
+    """Return the settings that say which model is asked, and where."""
+    api = gateway_api(agent)
+    if base_url is None or api is None:
+        return {"model": agent.model, "small_model": agent.model} if agent.model else {}
+    name = agent.model or DEFAULT_MODELS[api]
+    provider, settings = _provider(agent, api, name)
+    settings["options"] = {"baseURL": f"{base_url}/v1", "apiKey": PLACEHOLDER_KEY}
+    model = f"{provider}/{name}"
+    return {
+        "model": model,
+        "small_model": model,
+        "enabled_providers": [provider],
+        "provider": {provider: settings},
+    }
+
+
+def _provider(agent: Agent, api: ModelApiName, model: str) -> tuple[str, dict[str, Any]]:
+    """Return what the program calls the provider, and what it is to know of it.
+
+    OpenAI's own models want Responses; all that other servers have in common is Chat Completions.
+    """
+    if api is ModelApiName.ANTHROPIC:
+        return "anthropic", {"models": {model: {}}}
+    if agent.endpoint is None or agent.endpoint.startswith(OPENAI_HOST):
+        return "openai", {"models": {model: {}}}
+    return "gateway", {
+        "name": "gateway",
+        "npm": "@ai-sdk/openai-compatible",
+        "models": {model: _limits(agent, model)},
+    }
+
+
+def _limits(agent: Agent, model: str) -> dict[str, Any]:
+    """Return what the class's price list says of the size of a model that the program knows not."""
+    price = next((item for item in agent.pricing if fnmatchcase(model, item.model)), None)
+    window = price.context_window_tokens if price else None
+    if window is None:
+        return {}
+    return {"limit": {"context": window, "output": min(MAX_OUTPUT_TOKENS, window // 4)}}
+
+
+def _part(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    part = event.get("part")
+    return part if isinstance(part, dict) else {}
+
+
+def _error_text(event: Mapping[str, Any]) -> str:
+    error = event.get("error")
+    if not isinstance(error, dict):
+        return ""
+    data = error.get("data")
+    told = data if isinstance(data, dict) else {}
+    status = told.get("statusCode")
+    parts = (error.get("name"), f"status {status}" if status else "", told.get("message"))
+    return ", ".join(part for part in parts if isinstance(part, str) and part)
+
+
+def _described(event: Mapping[str, Any]) -> str | None:
+    part = _part(event)
+    match event.get("type"):
+        case "text":
+            return one_line(str(part.get("text"))) or None
+        case "tool_use":
+            return _described_tool(part)
+        case "error":
+            return f"error: {one_line(_error_text(event))}"
+        case "step_finish" if part.get("reason") == FINISHED:
+            return "result: the model has ended its turn"
+    return None
+
+
+def _described_tool(part: Mapping[str, Any]) -> str:
+    state = part.get("state")
+    told = state if isinstance(state, dict) else {}
+    failed = " failed" if told.get("status") == "error" else ""
+    answer = one_line(str(told.get("error" if failed else "output")))[:TEXT_LENGTH]
+    return f"{part.get('tool')}: {json.dumps(told.get('input'))[:TEXT_LENGTH]}\n-> {answer}{failed}"

@@ -1,0 +1,262 @@
+"""OpenCode's call and the meaning of its events, as lines that it has really written."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
+from afresh.adapters.default_models import DEFAULT_MODELS
+from afresh.adapters.opencode import OpenCodeAdapter, OpenCodeReader
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.order import Agent, Price
+from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
+
+GATEWAY = "http://127.0.0.1:8787"
+SESSION = "ses_dfdf93154ffezDx10ZF8qEhSEh"
+AGENT = Agent(
+    adapter=AdapterName.OPENCODE,
+    credentials_mode=CredentialsMode.GATEWAY,
+    model_api=ModelApiName.ANTHROPIC,
+)
+OPENAI = replace(AGENT, model_api=None)
+
+
+def event(kind: str, **more: object) -> dict[str, Any]:
+    return {"type": kind, "timestamp": 1795330333921, "sessionID": SESSION, **more}
+
+
+def finished(reason: str) -> dict[str, Any]:
+    return event("step_finish", part={"type": "step-finish", "reason": reason, "cost": 0})
+
+
+def failed(message: str, **data: object) -> dict[str, Any]:
+    told = {"message": message, "isRetryable": False, **data}
+    return event("error", error={"name": "APIError", "data": told})
+
+
+TOOL = event(
+    "tool_use",
+    part={
+        "tool": "bash",
+        "state": {"status": "completed", "input": {"command": "ls"}, "output": "a\nb\n"},
+    },
+)
+GOOD = finished("stop")
+OVERLOADED = failed("Overloaded", statusCode=529, isRetryable=True)
+
+
+def read(*events: object, errors: tuple[str, ...] = (), behind_gateway: bool = True):
+    reader = OpenCodeReader(behind_gateway=behind_gateway)
+    for item in events:
+        line = item if isinstance(item, str) else json.dumps(item, separators=(",", ":"))
+        reader.event(line)
+    for line in errors:
+        reader.error(line)
+    return reader
+
+
+def settings_of(agent: Agent, base_url: str | None = GATEWAY) -> dict[str, Any]:
+    launch = OpenCodeAdapter().launch(agent, "", base_url)
+    return json.loads(launch.home_files[".config/opencode/opencode.json"])
+
+
+def test_call_is_not_interactive_reads_the_brief_and_asks_for_no_title():
+    launch = OpenCodeAdapter().launch(AGENT, "the brief", GATEWAY)
+
+    assert " ".join(launch.argv) == "opencode run --format json --auto --title task"
+    assert launch.stdin == "the brief"
+
+
+def test_conversation_that_does_not_go_on_is_kept_in_memory_alone():
+    launch = OpenCodeAdapter().launch(AGENT, "", GATEWAY)
+
+    assert launch.environment["OPENCODE_DB"] == ":memory:"
+
+
+def test_conversation_that_goes_on_is_kept_and_later_calls_name_it():
+    first = OpenCodeAdapter().launch(AGENT, "", GATEWAY, Context(is_kept=True))
+    later = OpenCodeAdapter().launch(AGENT, "", GATEWAY, Context(is_kept=True, session=SESSION))
+
+    assert ABILITIES[AdapterName.OPENCODE].resumes
+    assert "OPENCODE_DB" not in first.environment
+    assert later.argv == (*first.argv, "--session", SESSION)
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        (SESSION, SESSION),
+        ("ses_1 --share", None),
+        (f"{SESSION}\n", None),
+        ([SESSION], None),
+        (None, None),
+    ],
+)
+def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str | None):
+    assert read(GOOD | {"sessionID": told}).session == want
+
+
+def test_program_asks_nobody_and_fetches_nothing():
+    settings = settings_of(AGENT)
+    launch = OpenCodeAdapter().launch(AGENT, "", GATEWAY)
+
+    assert "ask" not in settings["permission"].values()
+    assert (settings["autoupdate"], settings["share"], settings["lsp"]) == (
+        False,
+        "disabled",
+        False,
+    )
+    assert launch.environment["OPENCODE_DISABLE_MODELS_FETCH"] == "1"
+    packages = json.loads(launch.home_files[".config/opencode/package-lock.json"])
+    assert list(packages["packages"][""]["dependencies"]) == ["@opencode-ai/plugin"]
+    assert any(name.startswith(".config/opencode/node_modules/") for name in launch.home_files)
+
+
+@pytest.mark.parametrize(
+    ("agent", "want"),
+    [
+        pytest.param(
+            replace(AGENT, model="claude-x"), ("anthropic/claude-x", None), id="Anthropic"
+        ),
+        pytest.param(
+            AGENT, (f"anthropic/{DEFAULT_MODELS[ModelApiName.ANTHROPIC]}", None), id="no model"
+        ),
+        pytest.param(replace(OPENAI, model="gpt-x"), ("openai/gpt-x", None), id="OpenAI itself"),
+        pytest.param(
+            replace(OPENAI, model="q/w-3", endpoint="http://models.ai.svc:8000"),
+            ("gateway/q/w-3", "@ai-sdk/openai-compatible"),
+            id="a server that speaks as OpenAI does",
+        ),
+    ],
+)
+def test_one_provider_is_set_up_and_all_requests_are_for_one_model(
+    agent: Agent, want: tuple[str, str | None]
+):
+    settings = settings_of(agent)
+
+    (provider,) = settings["provider"].values()
+    assert (settings["model"], provider.get("npm")) == want
+    assert settings["small_model"] == settings["model"]
+    assert settings["enabled_providers"] == list(settings["provider"])
+    assert provider["options"] == {"baseURL": f"{GATEWAY}/v1", "apiKey": PLACEHOLDER_KEY}
+    assert list(provider["models"]) == [settings["model"].partition("/")[2]]
+
+
+def test_size_of_a_model_that_the_program_does_not_know_is_the_price_lists():
+    prices = (Price(model="qwen*", context_window_tokens=40_000),)
+    agent = replace(OPENAI, model="qwen-3", endpoint="http://models.ai.svc:8000", pricing=prices)
+
+    models = settings_of(agent)["provider"]["gateway"]["models"]
+
+    assert models == {"qwen-3": {"limit": {"context": 40_000, "output": 10_000}}}
+
+
+@pytest.mark.parametrize(
+    ("model", "want"), [(None, None), ("anthropic/claude-x", "anthropic/claude-x")]
+)
+def test_agent_with_its_own_credentials_finds_its_provider_itself(
+    model: str | None, want: str | None
+):
+    own = replace(AGENT, credentials_mode=CredentialsMode.ENVIRONMENT, model=model)
+
+    settings = settings_of(own, None)
+
+    assert settings.get("model") == want
+    assert not {"provider", "enabled_providers"} & set(settings)
+    assert PLACEHOLDER_KEY not in str(OpenCodeAdapter().launch(own, "", None))
+
+
+@pytest.mark.parametrize(
+    ("reader", "exit_code", "want"),
+    [
+        pytest.param(read(GOOD), 0, None, id="the model's own end and exit code 0"),
+        pytest.param(read(finished("tool-calls"), TOOL, GOOD), 0, None, id="after a tool"),
+        pytest.param(read(GOOD, finished("length")), 0, Outcome.NO_RESULT, id="cut by a limit"),
+        pytest.param(read(finished("unknown")), 0, Outcome.NO_RESULT, id="an empty answer"),
+        pytest.param(read(), 0, Outcome.NO_RESULT, id="no output at all"),
+        pytest.param(read("not JSON", "{broken"), 0, Outcome.NO_RESULT, id="garbage only"),
+        pytest.param(read(GOOD), 1, Outcome.AGENT_ERROR, id="a good end but exit code 1"),
+        pytest.param(read(OVERLOADED, GOOD), 0, Outcome.AGENT_ERROR, id="an error and exit code 0"),
+        pytest.param(
+            read('{"type":"error","timestamp":1,"error":{"name":"API', GOOD),
+            0,
+            Outcome.AGENT_ERROR,
+            id="an error that is too long to be whole",
+        ),
+        pytest.param(read(event("error")), 1, Outcome.AGENT_ERROR, id="an error without words"),
+        pytest.param(read(GOOD), 143, Outcome.AGENT_ERROR, id="told to stop"),
+        pytest.param(read(), 127, Outcome.CONFIG, id="not in the image"),
+        pytest.param(read(TOOL), 127, Outcome.AGENT_ERROR, id="exit code 127 after events"),
+        pytest.param(
+            read(event("error", error={"name": "ContextOverflowError", "data": {}})),
+            1,
+            Outcome.CONTEXT_EXHAUSTED,
+            id="a conversation that does not fit",
+        ),
+    ],
+)
+def test_end_is_good_only_if_everything_says_so(
+    reader: OpenCodeReader, exit_code: int, want: Outcome | None
+):
+    assert reader.verdict(exit_code).outcome is want
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        pytest.param(failed("invalid x-api-key", statusCode=401), Outcome.AUTH, id="401"),
+        pytest.param(
+            failed("Your credit balance is too low", statusCode=400), Outcome.AUTH, id="no credit"
+        ),
+        pytest.param(
+            failed("The rate limit is exceeded", statusCode=429), Outcome.TRANSIENT, id="429"
+        ),
+        pytest.param(OVERLOADED, Outcome.TRANSIENT, id="529"),
+        pytest.param(failed("Internal server error", statusCode=500), Outcome.TRANSIENT, id="500"),
+        pytest.param(
+            failed("Cannot connect to API: The socket connection was closed unexpectedly."),
+            Outcome.TRANSIENT,
+            id="a connection that is reset",
+        ),
+        pytest.param(
+            failed("max_tokens is too large", statusCode=400), Outcome.AGENT_ERROR, id="400"
+        ),
+    ],
+)
+def test_providers_words_decide_only_without_a_gateway(error: dict[str, Any], want: Outcome):
+    assert read(error, behind_gateway=False).verdict(1).outcome is want
+    assert read(error).verdict(1).outcome is Outcome.AGENT_ERROR
+
+
+def test_message_of_a_failure_is_one_line_of_what_was_said_last():
+    assert read(OVERLOADED).verdict(1).message == (
+        "The agent's program failed: APIError, status 529, Overloaded"
+    )
+    assert read(errors=("Error: Session not found\n",)).verdict(1).message == (
+        "The agent's program failed: Error: Session not found"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        pytest.param(TOOL, 'bash: {"command": "ls"}\n-> a b', id="a tool"),
+        pytest.param(
+            event("tool_use", part={"tool": "read", "state": {"status": "error", "error": "no"}}),
+            "read: null\n-> no failed",
+            id="a tool that failed",
+        ),
+        pytest.param(event("text", part={"text": "All\ndone."}), "All done.", id="text"),
+        pytest.param(OVERLOADED, "error: APIError, status 529, Overloaded", id="an error"),
+        pytest.param(GOOD, "result: the model has ended its turn", id="the end"),
+        pytest.param(event("step_start"), None, id="nothing to tell"),
+        pytest.param(event("tool_use", part=["odd"]), "None: null\n-> None", id="an odd event"),
+        pytest.param('{"a":' * 100_000, "an event that is nested too deeply", id="deep nesting"),
+    ],
+)
+def test_event_is_told_to_people_in_a_line_or_two(line: object, want: str | None):
+    text = line if isinstance(line, str) else json.dumps(line)
+
+    assert OpenCodeReader(behind_gateway=True).event(text) == want
