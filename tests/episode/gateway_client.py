@@ -53,9 +53,9 @@ class Talk:
     gateway: Gateway
     client: aiohttp.ClientSession
 
-    async def ask(self, body: object = None) -> tuple[int, bytes]:
+    async def ask(self, body: object = None, path: str = MESSAGES) -> tuple[int, bytes]:
         """Ask for the model; return status and body of the answer."""
-        async with self.client.post(MESSAGES, json=body or {"model": "claude-x"}) as answer:
+        async with self.client.post(path, json=body or {"model": "claude-x"}) as answer:
             return answer.status, await answer.read()
 
     @property

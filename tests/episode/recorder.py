@@ -16,7 +16,8 @@ def recording(port: int) -> Iterator[tuple[int, list[str]]]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             asked.append(body.decode())
-            headers = {name: self.headers[name] for name in ("x-api-key", "content-type")}
+            names = ("authorization", "x-api-key", "content-type")
+            headers = {name: self.headers[name] for name in names if name in self.headers}
             with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as provider:
                 provider.request("POST", self.path, body, headers)
                 answer = provider.getresponse()

@@ -92,10 +92,9 @@ COMPLETION = {
 )
 async def test_answer_is_counted_and_priced_with_cached_tokens_apart(path: str, answer: Answer):
     async with talking_to(API, answer, prices=(PRICE,)) as talk:
-        async with talk.client.post(path, json={"model": "gpt-x"}) as got:
-            await got.read()
+        status, _ = await talk.ask({"model": "gpt-x"}, path)
 
-    assert got.status == 200
+    assert status == 200
     assert talk.usage == WANT
     assert talk.gateway.meter.last_fault is None
 
@@ -107,8 +106,7 @@ async def test_numbers_that_make_no_sense_count_nothing_twice():
         "output_tokens": "many",
     }
     async with talking_to(API, streams(*events(usage=odd))) as talk:
-        async with talk.client.post(RESPONSES, json={}) as got:
-            await got.read()
+        await talk.ask(path=RESPONSES)
 
     assert talk.usage == Usage(turns=1, cache_read_tokens=5)
 
@@ -178,8 +176,7 @@ async def test_request_reaches_the_provider_so_that_its_answer_is_counted(
     path: str, model: str | None, asked: dict[str, object], want: dict[str, object]
 ):
     async with talking_to(API, answers(200, COMPLETION), model=model) as talk:
-        async with talk.client.post(path, json=asked) as got:
-            await got.read()
+        await talk.ask(asked, path)
 
     assert json.loads(talk.provider.asked[0].body) == want
 
@@ -257,8 +254,7 @@ async def test_listing_models_passes_and_is_no_turn(path: str):
 
 async def test_connection_that_breaks_after_the_last_word_is_a_whole_answer():
     async with talking_to(API, streams(*CHUNKS[:2])) as talk:
-        async with talk.client.post(CHAT, json={}) as got:
-            await got.read()
+        await talk.ask(path=CHAT)
 
     assert talk.usage.turns == 1
     assert talk.gateway.meter.last_fault is None
@@ -266,8 +262,7 @@ async def test_connection_that_breaks_after_the_last_word_is_a_whole_answer():
 
 async def test_stream_without_a_last_word_is_none():
     async with talking_to(API, streams(CHUNKS[0])) as talk:
-        async with talk.client.post(CHAT, json={}) as got:
-            await got.read()
+        await talk.ask(path=CHAT)
 
     assert talk.gateway.meter.last_fault is Fault.UNREACHABLE
 

@@ -131,8 +131,7 @@ async def test_failure_is_told_by_code_status_or_words(answer: Answer, want: Fau
 
 async def test_response_that_was_refused_before_it_used_anything_is_no_turn():
     async with talking_to(API, fails("rate_limit_exceeded")) as talk:
-        async with talk.client.post(RESPONSES, json={}) as got:
-            await got.read()
+        await talk.ask(path=RESPONSES)
 
     assert talk.usage.turns == 0
 
@@ -142,8 +141,7 @@ async def test_chat_whose_stream_breaks_off_with_an_error_is_a_turn_and_its_faul
     broke = {"error": {"code": "server_error"}}
     lines = [f"data: {json.dumps(part)}\n\n".encode() for part in (began, broke)]
     async with talking_to(API, streams(*lines)) as talk:
-        async with talk.client.post(CHAT, json={"stream": True}) as got:
-            await got.read()
+        await talk.ask({"stream": True}, CHAT)
 
     assert talk.usage.turns == 1
     assert talk.gateway.meter.last_fault is Fault.UNAVAILABLE
