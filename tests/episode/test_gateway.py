@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.report import Usage
-from afresh.episode.request_body import BODY_LIMIT, SMALL
+from afresh.episode.request_body import BODY_LIMIT, LARGE_AT_ONCE, SMALL
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 
@@ -214,7 +214,7 @@ async def test_half_a_surrogate_pair_passes_as_it_is():
     assert json.loads(talk.provider.asked[0].body)["text"] == "\ud800"
 
 
-async def test_second_large_request_is_read_only_when_the_first_is_answered():
+async def test_large_requests_are_read_a_few_at_a_time_and_small_ones_overtake_them():
     gate, body = asyncio.Event(), {"text": "x" * (2 * SMALL)}
 
     async def hold(request: web.BaseRequest) -> web.StreamResponse:
@@ -222,19 +222,18 @@ async def test_second_large_request_is_read_only_when_the_first_is_answered():
         return web.Response()
 
     async with talking(hold, model="claude-x") as talk:
-        first, second = (asyncio.create_task(talk.ask(body)) for _ in range(2))
-        while not talk.provider.asked:
+        large = [asyncio.create_task(talk.ask(body)) for _ in range(LARGE_AT_ONCE + 1)]
+        while len(talk.provider.asked) < LARGE_AT_ONCE:
             await asyncio.sleep(0)
-        # A small one, asked later, overtakes the second.
-        third = asyncio.create_task(talk.ask())
-        while len(talk.provider.asked) < 2:
+        small = asyncio.create_task(talk.ask())
+        while len(talk.provider.asked) <= LARGE_AT_ONCE:
             await asyncio.sleep(0)
         sizes = [len(asked.body) for asked in talk.provider.asked]
         gate.set()
-        await asyncio.gather(first, second, third)
+        await asyncio.gather(*large, small)
 
-    assert sizes[1] < SMALL < sizes[0]
-    assert len(talk.provider.asked) == 3
+    assert sizes[-1] < SMALL < min(sizes[:-1])
+    assert len(talk.provider.asked) == LARGE_AT_ONCE + 2
 
 
 async def test_request_without_a_turn_left_is_refused_before_its_body_is_read():
