@@ -5,7 +5,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -136,3 +136,32 @@ async def test_header_that_is_for_one_connection_does_not_reach_the_agent(header
     async with talking(answer) as talk, talk.client.post(MESSAGES, json={}) as told:
         assert told.headers.get(header) in (None, "keep-alive")
         assert told.headers["X-Kept"] == "1"
+
+
+async def test_pieces_of_a_request_reach_the_provider_before_its_end():
+    first_arrived = asyncio.Event()
+
+    async def give() -> AsyncIterator[bytes]:
+        yield b"first"
+        await asyncio.wait_for(first_arrived.wait(), 30)
+        yield b"last"
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"first")
+        first_arrived.set()
+        await reader.readuntil(b"last")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        writer.close()
+
+    async with await asyncio.start_server(take, "127.0.0.1", 0) as provider:
+        host, port = provider.sockets[0].getsockname()
+        gateway = make_gateway(f"http://{host}:{port}")
+        gateway.open()
+        async with (
+            aiohttp.ClientSession(gateway.url) as client,
+            client.post(MESSAGES, data=give()) as answer,
+        ):
+            status = answer.status
+        await asyncio.to_thread(gateway.close)
+
+    assert status == 200
