@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.episode.authority import make_authority
 from tests.episode.lone_runner import LoneRunner, order_for
 from tests.episode.pod import Pod
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
@@ -31,6 +32,11 @@ def git_port(git_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     files += ("--password-file", str(folder / "password"))
     with serving("git_server.py", "--root", str(git_root), *files, log=folder / "log") as port:
         yield port
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

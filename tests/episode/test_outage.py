@@ -45,8 +45,11 @@ def after(*happened: Failed | str) -> Outage:
         pytest.param([ANSWERED, Failed(0, BUSY, wait=5)], 5, False, id="it says when to come"),
         pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 3], 0, False, id="empty thrice"),
         pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 4], 0, True, id="empty for ever"),
-        pytest.param([Failed(0, GONE)], 7, False, id="out of reach before the first answer"),
-        pytest.param([Failed(0, GONE), Failed(5, GONE)], 8, True, id="out of reach, and it lasts"),
+        pytest.param([Failed(0, GONE)], 0, True, id="out of reach before the first answer"),
+        pytest.param([Failed(0, GONE, lasted=1)], 1, False, id="the first answer breaks off"),
+        pytest.param(
+            [ANSWERED, Failed(0, GONE), Failed(5, GONE)], 8, True, id="out of reach, and it lasts"
+        ),
         pytest.param([Failed(0, REFUSED)], 1, False, id="one request is refused"),
         pytest.param([Failed(0, REFUSED), Failed(1, REFUSED)], 1, True, id="two are, in a row"),
         pytest.param([Failed(0, REFUSED), ANSWERED, Failed(1, REFUSED)], 1, False, id="not in row"),

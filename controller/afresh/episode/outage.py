@@ -19,8 +19,7 @@ IN_A_ROW = 2
 TRIES = 4
 
 PERMANENT = frozenset({Fault.KEY_REFUSED, Fault.NO_CREDIT, Fault.UNTRUSTED, Fault.NOT_THERE})
-BUSY = frozenset({Fault.RATE_LIMITED, Fault.UNAVAILABLE})
-TRANSIENT = BUSY | {Fault.UNREACHABLE, Fault.EMPTY}
+TRANSIENT = frozenset({Fault.RATE_LIMITED, Fault.UNAVAILABLE, Fault.UNREACHABLE, Fault.EMPTY})
 
 
 @dataclass(slots=True)
@@ -66,7 +65,7 @@ class Outage:
         self._count += 1
         # An episode that is turned away before its first answer has nothing to lose: trying again
         # is for the operator, which knows who else uses the key.
-        is_unwelcome = fault in BUSY and not self._has_answered
+        is_unwelcome = fault in TRANSIENT and not (self._has_answered or lasted)
         is_repeated = self._count >= (IN_A_ROW if fault in PERMANENT else TRIES)
         is_long = wait is not None and is_too_long(wait)
         self._is_final |= is_unwelcome or is_repeated or is_long

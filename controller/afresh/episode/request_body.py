@@ -17,9 +17,11 @@ from afresh.episode.model_api import ModelApi
 from afresh.episode.upstream_request import Asked
 
 BODY_LIMIT = 16 << 20
-# Parsed JSON takes up to thirty times its length: one large body at a time, and a few small ones.
+# Bodies are kept until their answers begin. Only one at a time is parsed, which takes up to thirty
+# times its length.
 SMALL = 256 << 10
-SMALL_AT_ONCE = 32
+SMALL_AT_ONCE = 64
+LARGE_AT_ONCE = 4
 TOO_LARGE = "The request is too large."
 NOT_PLAIN = "The request must not have a Content-Encoding."
 NOT_JSON = "The request is not a JSON object."
@@ -39,7 +41,7 @@ class BodyDesk:
     def __init__(self, api: ModelApi, model: str | None) -> None:
         self._api = api
         self._model = model
-        self._large = asyncio.Semaphore(1)
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         self._small = asyncio.Semaphore(SMALL_AT_ONCE)
 
     @contextlib.asynccontextmanager

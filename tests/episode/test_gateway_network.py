@@ -1,0 +1,167 @@
+"""How the gateway reaches its provider: through proxies, by the system's roots, and all at once."""
+
+import asyncio
+import io
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.episode.authority import server_context
+from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
+from tests.episode.upstream import Answer, answers, events, providing, server_sent, streams
+
+TEN_MB = 10_000_000
+
+
+@contextmanager
+def forward_proxy() -> Iterator[tuple[int, list[str]]]:
+    """Run a proxy; give its port, and at the end of the block what it was asked."""
+    program = Path(__file__).with_name("forward_proxy.py")
+    process = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
+    told: list[str] = []
+    try:
+        assert process.stdout
+        yield int(process.stdout.readline()), told
+    finally:
+        process.terminate()
+        told += process.communicate(timeout=10)[0].splitlines()
+
+
+async def ask_once(endpoint: str) -> tuple[int, bytes]:
+    """Ask through a gateway of its own."""
+    gateway = make_gateway(endpoint)
+    gateway.open()
+    async with (
+        aiohttp.ClientSession(gateway.url) as client,
+        client.post(MESSAGES, json={}) as answer,
+    ):
+        told = answer.status, await answer.read()
+    await asyncio.to_thread(gateway.close)
+    return told
+
+
+async def test_proxy_of_the_environment_passes_on_what_the_gateway_asks(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async with providing(streams(*events())) as provider:
+        with forward_proxy() as (port, told):
+            monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+            status, body = await ask_once(provider.url)
+
+    assert (status, body) == (200, b"".join(map(server_sent, events())))
+    assert told == [f"POST {provider.url}{MESSAGES} HTTP/1.1"]
+
+
+async def test_proxy_sees_nothing_of_what_passes_by_tls(
+    monkeypatch: pytest.MonkeyPatch, authority: Path
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority / "bundle/ca.crt"))
+    async with providing(streams(*events()), server_context(authority)) as provider:
+        with forward_proxy() as (port, told):
+            monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
+            status, _ = await ask_once(provider.url)
+
+    assert status == 200
+    assert provider.asked[0].headers["x-api-key"] == KEY
+    assert told == [f"CONNECT {provider.url.removeprefix('https://')} HTTP/1.1"]
+
+
+async def test_provider_that_needs_no_proxy_is_asked_without_one(monkeypatch: pytest.MonkeyPatch):
+    async with providing(streams(*events())) as provider:
+        with forward_proxy() as (port, told):
+            monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+            monkeypatch.setenv("no_proxy", "127.0.0.1")
+            status, _ = await ask_once(provider.url)
+
+    assert status == 200
+    assert told == []
+
+
+@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as a stream", "with the model changed"])
+async def test_ten_megabytes_pass_in_both_directions(model: str | None):
+    asked = {"model": "claude-x", "messages": "x" * TEN_MB}
+    text = {"type": "content_block_delta", "delta": {"text": "y" * TEN_MB}}
+    start, *rest = events()
+    data = io.BytesIO(json.dumps(asked).encode())
+    async with (
+        talking(streams(start, text, *rest), model=model) as talk,
+        talk.client.post(MESSAGES, data=data) as answer,
+    ):
+        body = await answer.read()
+
+    assert json.loads(talk.provider.asked[0].body) == asked
+    assert body == b"".join(map(server_sent, (start, text, *rest)))
+    assert talk.usage.output_tokens == 7
+
+
+@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as a stream", "with the model changed"])
+async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: str | None):
+    everybody, arrived = asyncio.Event(), 0
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        nonlocal arrived
+        arrived += 1
+        if arrived == 50:
+            everybody.set()
+        await asyncio.wait_for(everybody.wait(), 30)
+        return await streams(*events())(request)
+
+    async with talking(answer, model=model, max_turns=50) as talk:
+        told = await asyncio.gather(*(talk.ask() for _ in range(50)))
+
+    assert [status for status, _ in told] == [200] * 50
+    assert (talk.usage.turns, talk.usage.input_tokens) == (50, 500)
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("Connection", "close, x-hop"),
+        ("Keep-Alive", "timeout=5"),
+        ("Proxy-Authenticate", "Basic"),
+        ("Trailer", "x-sum"),
+        ("X-Hop", "1"),
+    ],
+)
+async def test_header_that_is_for_one_connection_does_not_reach_the_agent(header: str, value: str):
+    given = {"Connection": "close, x-hop", header: value, "X-Kept": "1"}
+    answer: Answer = answers(200, b"{}", **{name.replace("-", "_"): v for name, v in given.items()})
+    async with talking(answer) as talk, talk.client.post(MESSAGES, json={}) as told:
+        assert told.headers.get(header) in (None, "keep-alive")
+        assert told.headers["X-Kept"] == "1"
+
+
+async def test_pieces_of_a_request_reach_the_provider_before_its_end():
+    first_arrived = asyncio.Event()
+
+    async def give() -> AsyncIterator[bytes]:
+        yield b"first"
+        await asyncio.wait_for(first_arrived.wait(), 30)
+        yield b"last"
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"first")
+        first_arrived.set()
+        await reader.readuntil(b"last")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        writer.close()
+
+    async with await asyncio.start_server(take, "127.0.0.1", 0) as provider:
+        host, port = provider.sockets[0].getsockname()
+        gateway = make_gateway(f"http://{host}:{port}")
+        gateway.open()
+        async with (
+            aiohttp.ClientSession(gateway.url) as client,
+            client.post(MESSAGES, data=give()) as answer,
+        ):
+            status = answer.status
+        await asyncio.to_thread(gateway.close)
+
+    assert status == 200
