@@ -108,9 +108,7 @@ def test_program_is_given_the_same_bytes_at_every_attempt_on_the_same_head(
 def test_what_a_program_leaves_for_its_own_use_is_in_no_commit_of_the_remote(
     pod: Pod, remote: Remote, name: AdapterName
 ):
-    leave = "".join(
-        f"mkdir -p $(dirname {path}); echo mine > {path}\n" for path in DROPPINGS[name]
-    )
+    leave = "".join(f"mkdir -p $(dirname {path}); echo mine > {path}\n" for path in DROPPINGS[name])
     install_probe(pod, f"{leave}echo hello > hello.txt")
 
     pod.run(make_order(remote.url, "", agent=agent_of(name)))
