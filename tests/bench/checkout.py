@@ -31,6 +31,7 @@ FILES = 100_000
 COMMITS = 30
 CHANGED = 2_000
 RUNS = 3
+CLONE_SECONDS = 600
 
 
 def main() -> int:
@@ -68,7 +69,8 @@ def _measure(root: Path, address: str, runs: int) -> dict[str, Figure]:
 
 def _stages(root: Path, address: str) -> Iterator[tuple[str, Callable[[], object]]]:
     login = f"http://{USERNAME}:{PASSWORD}@{address}/large.git"
-    yield PLAIN, lambda: git(root, "clone", "-q", "--depth=1", login, f"{root}/plain-clone")
+    clone = ["git", "clone", "-q", "--depth=1", login, f"{root}/plain-clone"]
+    yield PLAIN, lambda: subprocess.run(clone, check=True, timeout=CLONE_SECONDS)
     order = make_order(f"http://{address}/large.git", "")
     plain = _runner(root, "plain-pod", order)
     yield PREPARE, lambda: _prepare(plain)

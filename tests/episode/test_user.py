@@ -10,6 +10,8 @@ import pytest
 from afresh.manifests.pod import passwd_lines
 
 UID = 1_234_567_890
+# What root alone may read is no image's.
+PATH = "/usr/local/bin:/usr/bin:/bin"
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv"
 )
@@ -22,7 +24,7 @@ def run_as_stranger(passwd: Path | None, *command: str) -> subprocess.CompletedP
     script = f'{bind}{become} "$@"'
     return subprocess.run(
         ["unshare", "--mount", "sh", "-c", script, "sh", *command],
-        env={"PATH": os.environ["PATH"], "HOME": "/"},
+        env={"PATH": PATH, "HOME": "/"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -47,7 +49,7 @@ def run_as_stranger(passwd: Path | None, *command: str) -> subprocess.CompletedP
 def test_program_that_asks_who_it_runs_as_is_answered(
     tmp_path: Path, command: tuple[str, ...], want: str
 ):
-    if shutil.which(command[0]) is None:
+    if shutil.which(command[0], path=PATH) is None:
         pytest.skip(f"needs {command[0]}")
     passwd = tmp_path / "passwd"
     passwd.write_text(passwd_lines(UID))

@@ -23,6 +23,7 @@ from afresh.episode.git_faults import GitError, classify
 LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
 
+# Files over the threshold are read piece by piece: memory stays small whatever an agent leaves.
 CONFIG = """\
 [core]
 \trepositoryformatversion = 0
