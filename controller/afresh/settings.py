@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 LOG_LEVELS = ("INFO", "DEBUG", "WARNING", "ERROR")
 LOG_FORMATS = ("json", "console")
+POD_USERS = ("derived", "namespace")
 
 
 class SettingsError(ValueError):
@@ -13,7 +14,10 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the operator is told at its start. No namespaces means all of them."""
+    """What the operator is told at its start. No namespaces means all of them.
+
+    `pod_users` says who chooses an episode's user: Afresh, or the namespace as on OpenShift.
+    """
 
     runner_image: str
     report_url: str | None
@@ -21,6 +25,7 @@ class Settings:
     report_port: int = 8080
     metrics_port: int = 8081
     workers: int = 8
+    pod_users: str = "derived"
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -38,6 +43,7 @@ class Settings:
             report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080),
             metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
             workers=_integer(environment, "AFRESH_WORKERS", 8),
+            pod_users=_one_of(environment, "AFRESH_POD_USERS", POD_USERS),
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )

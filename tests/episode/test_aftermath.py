@@ -22,7 +22,7 @@ def plan_of(remote: Remote) -> list[str]:
 def refuse_pushes_to(remote: Remote, ref: str) -> None:
     hook = remote.directory / "hooks/update"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f'#!/bin/sh\ncase $1 in {ref}) echo "no such refs here" >&2; exit 1;; esac\n')
+    hook.write_text(f'#!/bin/sh\ncase $1 in {ref}) echo "a protected branch" >&2; exit 1;; esac\n')
     hook.chmod(0o755)
 
 

@@ -18,7 +18,10 @@ from tests.make import make_class, make_entry, make_package, make_seen
 
 
 def make_job(
-    agent_class: dict[str, Any] | None = None, attempt: int = 1, **spec: Any
+    agent_class: dict[str, Any] | None = None,
+    attempt: int = 1,
+    derives_users: bool = True,
+    **spec: Any,
 ) -> dict[str, Any]:
     package = make_package(**spec)
     kind = make_class(
@@ -43,6 +46,7 @@ def make_job(
             members=(replace(start.members[0], attempt=attempt),),
             generations=start.generations,
             runner_image="example.com/runner:1",
+            derives_users=derives_users,
         )
     )
 
@@ -275,3 +279,31 @@ def test_the_order_in_the_annotation_is_what_was_ordered() -> None:
     assert order.episode == job["metadata"]["name"]
     assert deadline_seconds(order) == pod_of(job)["activeDeadlineSeconds"]
     assert len(json.dumps(job)) < 1_000_000
+
+
+def test_the_mirror_is_on_the_packages_claim_and_in_the_runner_alone() -> None:
+    job = make_job(repository=REPOSITORY | {"cacheClaimName": "mirrors"})
+
+    claims = [item for item in pod_of(job)["volumes"] if "persistentVolumeClaim" in item]
+    assert claims == [{"name": "git-cache", "persistentVolumeClaim": {"claimName": "mirrors"}}]
+    mounts = {
+        name: [path for path, item in mounted(job, name).items() if item["name"] == "git-cache"]
+        for name in ("runner", "agent", "verify")
+    }
+    assert mounts == {"runner": ["/afresh/cache"], "agent": [], "verify": []}
+
+
+def test_a_namespace_that_gives_users_itself_is_left_to_do_so() -> None:
+    job = make_job(derives_users=False)
+
+    pod = pod_of(job)
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert not [
+        name for name in ("runner", "agent", "verify") if "/etc/passwd" in mounted(job, name)
+    ]
+    (podinfo,) = (item for item in pod["volumes"] if item["name"] == "podinfo")
+    assert [item["path"] for item in podinfo["downwardAPI"]["items"]] == ["order"]
+    assert "afresh.dev/passwd" not in job["spec"]["template"]["metadata"]["annotations"]

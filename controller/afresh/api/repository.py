@@ -111,3 +111,6 @@ class Repository(ApiModel):
     """Who the commits are by; absent: Afresh <afresh@localhost>."""
     signing: Signing | None = None
     """Signs every commit on the branch; absent: none is signed."""
+    cache_claim_name: DnsName | None = None
+    """The PersistentVolumeClaim that keeps a mirror, for large repositories: see the docs. Only
+    runners mount it, and all of them write to it."""

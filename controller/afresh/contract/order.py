@@ -30,7 +30,8 @@ class Author:
 class Repository:
     """Where the work happens. Secret names are for messages only.
 
-    With a `signing_secret_name` every commit for the branch is signed.
+    With a `signing_secret_name` every commit for the branch is signed. With a `cache_claim_name` a
+    mirror is kept on that claim.
     """
 
     url: str
@@ -39,6 +40,7 @@ class Repository:
     secret_name: str | None = None
     author: Author | None = None
     signing_secret_name: str | None = None
+    cache_claim_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,6 +78,7 @@ def _repository(package: WorkPackage) -> Repository:
         secret_name=spec.secret_name,
         author=Author(name=author.name, email=author.email) if author else None,
         signing_secret_name=signing.secret_name if signing else None,
+        cache_claim_name=spec.cache_claim_name,
     )
 
 

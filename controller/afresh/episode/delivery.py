@@ -18,6 +18,7 @@ from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
+from afresh.episode.git_faults import GitError
 from afresh.episode.model_faults import budget_sentence
 from afresh.episode.prepare import Start
 from afresh.episode.usage_hints import telling_usage
@@ -84,7 +85,13 @@ def _lay_out(
         plan=planned(replace(order, plan=plan), task, Marker.RUNNING),
     )
     kept = worktree.clear(work.git, paths.worktree) if desk.is_laid_out else worktree.NOTHING
-    worktree.lay_out(work.git, layout, paths.worktree, kept)
+    try:
+        worktree.lay_out(work.git, layout, paths.worktree, kept)
+    except GitError as error:
+        mirror = desk.opening.mirror
+        if mirror is None or not mirror.is_to_blame(error):
+            raise
+        raise mirror.damaged() from error
     desk.is_laid_out = True
     brief = brief_for(order, task, start, plan, paths.worktree)
     context = Context(is_kept=len(order.tasks) > 1, session=desk.session)

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import math
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -22,6 +23,7 @@ from afresh.episode.git_faults import GitError, classify
 LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
 
+# Files over the threshold are read piece by piece: memory stays small whatever an agent leaves.
 CONFIG = """\
 [core]
 \trepositoryformatversion = 0
@@ -154,6 +156,13 @@ class Git:
         (self.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
         (self.git_dir / "config").write_text(CONFIG)
         (self.git_dir / "info" / "attributes").write_text(ATTRIBUTES)
+
+    def create_anew(self) -> None:
+        """Write an empty repository in place of what is there."""
+        for name in ("objects", "refs"):
+            shutil.rmtree(self.git_dir / name, ignore_errors=True)
+        (self.git_dir / "shallow").unlink(missing_ok=True)
+        self.create()
 
     def exclude(self, patterns: Sequence[str]) -> None:
         """Never stage untracked files that match one of these ignore patterns."""

@@ -5,13 +5,18 @@ beside it, so this file imports nothing that the fetch does not need.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from afresh.contract import codec
 from afresh.contract.order import ORDER_VERSION, Order
 from afresh.episode import authorship, credentials, prepare
+from afresh.episode.ending import Ended
 from afresh.episode.git import Git, Running
 from afresh.episode.paths import Paths
 from afresh.episode.prepare import Start
+
+if TYPE_CHECKING:  # needed only with a claim for it
+    from afresh.episode.mirror import Mirror
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,7 @@ class Opening:
     git: Git
     fetch: Running | None = None
     problem: Exception | None = None
+    mirror: "Mirror | None" = None
 
     def start(self) -> Start:
         """Wait for what the work starts from. Raises Ended; see `prepare.fetch_start`.
@@ -30,7 +36,16 @@ class Opening:
         """
         if self.problem:
             raise self.problem
-        return prepare.fetch_start(self.git, self.order, self.fetch)
+        if self.mirror and not self.mirror.is_attached:
+            self.mirror.bring_up_to_date()
+        try:
+            return prepare.fetch_start(self.git, self.order, self.fetch)
+        except Ended as ended:
+            if self.mirror is None or not self.mirror.is_to_blame(ended.__cause__):
+                raise
+        self.mirror.discard()
+        self.git.create_anew()
+        return prepare.fetch_start(self.git, self.order)
 
 
 def read_order(paths: Paths) -> Order:
@@ -49,6 +64,17 @@ def open_repository(order: Order, paths: Paths) -> Opening:
         prepare.check_remote(order)
         git.create()
         authorship.prepare_key(order, paths)
-        return Opening(order=order, git=git, fetch=prepare.begin_fetch(git, order))
+        mirror = _mirror(order, paths, git)
+        is_ready = mirror is None or mirror.attach()
+        fetch = prepare.begin_fetch(git, order) if is_ready else None
+        return Opening(order=order, git=git, fetch=fetch, mirror=mirror)
     except Exception as problem:  # raised again by `start`, when there can be a Report
         return Opening(order=order, git=git, problem=problem)
+
+
+def _mirror(order: Order, paths: Paths, git: Git) -> "Mirror | None":
+    if order.repository.cache_claim_name is None:
+        return None
+    from afresh.episode.mirror import Mirror  # noqa: PLC0415  # seldom needed
+
+    return Mirror.of(paths.cache, git, order)

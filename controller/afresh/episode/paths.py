@@ -30,6 +30,7 @@ class Paths:
     signing_secret: Path = Path(at.SIGNING_SECRET_DIR)
     model_secret: Path = Path(at.MODEL_SECRET_DIR)
     authorities: Path = Path(at.CA_DIR)
+    cache: Path = Path(at.CACHE_DIR)
     token: Path = Path(at.TOKEN_FILE)
     worktree: Path = Path(at.WORKTREE)
     home: Path = Path(at.AGENT_HOME)
@@ -55,6 +56,7 @@ class Paths:
             signing_secret=below(at.SIGNING_SECRET_DIR),
             model_secret=below(at.MODEL_SECRET_DIR),
             authorities=below(at.CA_DIR),
+            cache=below(at.CACHE_DIR),
             token=below(at.TOKEN_FILE),
             worktree=below(at.WORKTREE),
             home=below(at.AGENT_HOME),

@@ -35,6 +35,7 @@ class Applier:
     cache: Cache
     isolation: Isolation
     runner_image: str
+    derives_users: bool = True
 
     async def apply(self, seen: Observed, action: Action) -> None:
         """Perform one action. Raises KubeError."""
@@ -74,6 +75,7 @@ class Applier:
             agent_class=_class_of(seen),
             order=action.order,
             runner_image=self.runner_image,
+            derives_users=self.derives_users,
             **own,
         )
         return build_job(parts)

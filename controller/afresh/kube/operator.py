@@ -67,7 +67,11 @@ def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop
             kube=kube, cache=cache, isolation=isolation, report_url=settings.report_url
         ),
         applier=Applier(
-            kube=kube, cache=cache, isolation=isolation, runner_image=settings.runner_image
+            kube=kube,
+            cache=cache,
+            isolation=isolation,
+            runner_image=settings.runner_image,
+            derives_users=settings.pod_users == "derived",
         ),
         wake=queue.add,
     )

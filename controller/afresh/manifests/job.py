@@ -34,6 +34,7 @@ KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 class JobParts:
     """Everything that makes the Job of an episode, or of a sync, which has no members.
 
+    Without `derives_users` the namespace gives the pod its user, as OpenShift insists to do.
     `plan` is the digest of what a sync pushes. See `core.observed.Episode` for the rest.
     """
 
@@ -42,6 +43,7 @@ class JobParts:
     order: Order
     attempt: int
     runner_image: str
+    derives_users: bool = True
     members: tuple[Member, ...] = ()
     generations: str = ""
     probe: str = ""
@@ -59,7 +61,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
     # A sync takes a second and no agent: it waits in no queue.
     queue = package.spec.queue_name if parts.members else None
     deadline = deadline_seconds(parts.order)
-    uid = user_id(package.metadata.uid, parts.subtask)
+    uid = user_id(package.metadata.uid, parts.subtask) if parts.derives_users else None
     common = labels(package.metadata.name, parts.subtask) | {
         LABEL_ATTEMPT: str(parts.attempt),
         LABEL_AGENT_CLASS: parts.agent_class.metadata.name,
@@ -98,7 +100,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
                     "annotations": {
                         **facts,
                         ANNOTATION_ORDER: codec.dumps(parts.order),
-                        ANNOTATION_PASSWD: passwd_lines(uid),
+                        **({} if uid is None else {ANNOTATION_PASSWD: passwd_lines(uid)}),
                     },
                 },
                 "spec": build_pod_spec(

@@ -37,12 +37,12 @@ CONTAINER_SECURITY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodParts:
-    """What the pod of an episode is made from."""
+    """What the pod of an episode is made from. No `uid`: the namespace gives one, and its name."""
 
     package: WorkPackage
     agent_class: AgentClass
     order: Order
-    uid: int
+    uid: int | None
     runner_image: str
 
     @property
@@ -74,16 +74,25 @@ def build_pod_spec(parts: PodParts) -> dict[str, Any]:
         "hostname": HOSTNAME,
         "terminationGracePeriodSeconds": int(GRACE_PERIOD.total_seconds()),
         "securityContext": {
-            "runAsUser": parts.uid,
-            "runAsGroup": parts.uid,
-            "fsGroup": parts.uid,
+            **_user(parts.uid),
             "runAsNonRoot": True,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         **{key: value for key, value in settings.items() if value},
         "containers": _containers(parts),
-        "volumes": volumes(parts.order, parts.agent_class),
+        "volumes": volumes(parts.order, parts.agent_class, has_passwd=parts.uid is not None),
     }
+
+
+def _user(uid: int | None) -> dict[str, int]:
+    return {} if uid is None else {"runAsUser": uid, "runAsGroup": uid, "fsGroup": uid}
+
+
+def _passwd_mount(parts: PodParts) -> list[dict[str, Any]]:
+    """Without a user of our own, the container runtime writes the entry: see the docs."""
+    if parts.uid is None:
+        return []
+    return [mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True)]
 
 
 def _containers(parts: PodParts) -> list[dict[str, Any]]:
@@ -118,9 +127,10 @@ def _runner(parts: PodParts) -> dict[str, Any]:
             mount("agent-control", at.AGENT_CONTROL),
             mount("verify-control", at.VERIFY_CONTROL),
             mount("podinfo", at.PODINFO_DIR, read_only=True),
-            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            *_passwd_mount(parts),
             mount("token", at.TOKEN_DIR, read_only=True),
             *_secret_mounts(parts),
+            *_cache_mount(parts),
             mount("runner-tmp", "/tmp"),  # noqa: S108
         ],
     }
@@ -137,6 +147,10 @@ def _secret_mounts(parts: PodParts) -> list[dict[str, Any]]:
     if parts.agent_class.spec.ca_bundle:
         mounts.append(mount("ca", at.CA_DIR, read_only=True))
     return mounts
+
+
+def _cache_mount(parts: PodParts) -> list[dict[str, Any]]:
+    return [mount("git-cache", at.CACHE_DIR)] if parts.order.repository.cache_claim_name else []
 
 
 def _agent(parts: PodParts) -> dict[str, Any]:
@@ -157,7 +171,7 @@ def _agent(parts: PodParts) -> dict[str, Any]:
             mount("worktree", at.WORKTREE),
             mount("home", at.AGENT_HOME),
             mount("agent-control", at.CONTROL, read_only=True),
-            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            *_passwd_mount(parts),
             mount("agent-tmp", "/tmp"),  # noqa: S108
         ],
     }
@@ -178,7 +192,7 @@ def _verify(parts: PodParts) -> dict[str, Any]:
             mount(_verified_volume(parts), at.WORKTREE),
             mount("verify-home", at.AGENT_HOME),
             mount("verify-control", at.CONTROL, read_only=True),
-            mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
+            *_passwd_mount(parts),
             mount("verify-tmp", "/tmp"),  # noqa: S108
         ],
     }

@@ -24,7 +24,9 @@ def mount(
     }
 
 
-def volumes(order: Order, agent_class: AgentClass) -> list[dict[str, Any]]:
+def volumes(
+    order: Order, agent_class: AgentClass, *, has_passwd: bool = True
+) -> list[dict[str, Any]]:
     """Return the pod's volumes. Secrets are optional: the runner says which one is missing."""
     work = [_empty(name, WORK_SIZE) for name in ("git", "worktree", "checkout")]
     scratch = ("home", "verify-home", "runner-tmp", "agent-tmp", "verify-tmp")
@@ -43,7 +45,21 @@ def volumes(order: Order, agent_class: AgentClass) -> list[dict[str, Any]]:
         if bundle
         else []
     )
-    return [*work, *small, *control, _podinfo(), _token(), *secrets, *authorities]
+    return [
+        *work,
+        *small,
+        *control,
+        _podinfo(has_passwd),
+        _token(),
+        *secrets,
+        *authorities,
+        *_cache(order),
+    ]
+
+
+def _cache(order: Order) -> list[dict[str, Any]]:
+    claim = order.repository.cache_claim_name
+    return [{"name": "git-cache", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
 
 def _empty(name: str, size: str) -> dict[str, Any]:
@@ -57,16 +73,11 @@ def _secret(name: str, secret: str) -> dict[str, Any]:
     }
 
 
-def _podinfo() -> dict[str, Any]:
-    return {
-        "name": "podinfo",
-        "downwardAPI": {
-            "items": [
-                _annotation("order", at.ANNOTATION_ORDER),
-                _annotation("passwd", at.ANNOTATION_PASSWD),
-            ]
-        },
-    }
+def _podinfo(has_passwd: bool) -> dict[str, Any]:
+    items = [_annotation("order", at.ANNOTATION_ORDER)]
+    if has_passwd:
+        items.append(_annotation("passwd", at.ANNOTATION_PASSWD))
+    return {"name": "podinfo", "downwardAPI": {"items": items}}
 
 
 def _annotation(path: str, name: str) -> dict[str, Any]:

@@ -1,0 +1,216 @@
+"""The mirror of the repository on a volume that many episodes share."""
+
+import os
+import subprocess
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.episode.mirror import CURRENT, FRESH_SECONDS, MOST_PACKS
+from afresh.episode.prepare import Start
+from tests.episode.lone_runner import LoneRunner
+from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.servers import PASSWORD, USERNAME, Remote, git
+
+BRANCH = "afresh/demo"
+
+
+def cached(remote: Remote, script: str = "echo hello > hello.txt", **changes: object) -> Order:
+    """An Order whose repository is mirrored on a claim."""
+    order = make_order(remote.url, script, **changes)
+    return replace(order, repository=replace(order.repository, cache_claim_name="mirrors"))
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Path:
+    """What the claim stands for."""
+    made = tmp_path / "volume"
+    made.mkdir()
+    return made
+
+
+def mounting(volume: Path, root: Path) -> Path:
+    """Mount the volume in the pod at `root`."""
+    (root / "afresh").mkdir(parents=True, exist_ok=True)
+    (root / "afresh/cache").symlink_to(volume)
+    return root
+
+
+def runner_at(volume: Path, root: Path, order: Order) -> LoneRunner:
+    return LoneRunner.create(mounting(volume, root), order)
+
+
+def mirror_of(volume: Path) -> Path:
+    """The mirror that the next episode would use."""
+    (folder,) = volume.iterdir()
+    return (folder / CURRENT).resolve()
+
+
+def grow_old(volume: Path) -> None:
+    """Let the mirror be as old as one that is refreshed."""
+    for ref in (mirror_of(volume) / "refs/afresh").iterdir():
+        then = ref.stat().st_mtime - FRESH_SECONDS - 1
+        os.utime(ref, (then, then))
+
+
+def own_objects(runner: LoneRunner) -> int:
+    """How many objects the episode has fetched for itself."""
+    said = git(runner.git.git_dir, "--git-dir=.", "count-objects", "-v")
+    counts = dict(line.split(": ") for line in said.splitlines() if not line.startswith("alt"))
+    return int(counts["count"]) + int(counts["in-pack"])
+
+
+def start(runner: LoneRunner) -> Start:
+    return runner.opening().start()
+
+
+def damage(volume: Path) -> None:
+    """Make every pack of the mirror unreadable."""
+    for pack in (mirror_of(volume) / "objects/pack").glob("*.pack"):
+        pack.chmod(0o644)
+        pack.write_bytes(b"\0" * pack.stat().st_size)
+
+
+@pytest.fixture
+def filled(tmp_path: Path, volume: Path, remote: Remote) -> Path:
+    """The volume with a mirror of the remote."""
+    start(runner_at(volume, tmp_path / "filling", cached(remote)))
+    return volume
+
+
+def test_first_episode_fills_the_mirror_and_the_next_one_fetches_nothing(
+    tmp_path: Path, filled: Path, remote: Remote
+):
+    runner = runner_at(filled, tmp_path / "next", cached(remote))
+
+    begun = start(runner)
+
+    assert begun.head == remote.head("main")
+    assert own_objects(runner) == 0
+
+
+def test_branch_is_fetched_with_what_the_mirror_lacks(tmp_path: Path, filled: Path, remote: Remote):
+    head = remote.commit(BRANCH, {"new.txt": "x"}, base="main")
+    runner = runner_at(filled, tmp_path / "next", cached(remote))
+
+    begun = start(runner)
+
+    assert begun.head == head
+    assert own_objects(runner) == 3  # a commit, a tree and a file
+    assert [commit.subject for commit in begun.commits] == ["Add files"]
+
+
+def test_mirror_that_is_old_is_brought_up_to_date(tmp_path: Path, filled: Path, remote: Remote):
+    head = remote.commit("main", {"newer.txt": "x"})
+    grow_old(filled)
+    runner = runner_at(filled, tmp_path / "next", cached(remote))
+
+    begun = start(runner)
+
+    assert begun.head == head
+    assert own_objects(runner) == 0
+
+
+def test_mirror_of_many_packs_is_repacked_and_whole(tmp_path: Path, filled: Path, remote: Remote):
+    for number in range(MOST_PACKS + 1):
+        head = remote.commit("main", {f"{number}.txt": str(number)})
+        grow_old(filled)
+        start(runner_at(filled, tmp_path / f"next-{number}", cached(remote)))
+
+    packs = list((mirror_of(filled) / "objects/pack").glob("*.pack"))
+    assert len(packs) < MOST_PACKS
+    git(mirror_of(filled), "--git-dir=.", "fsck", "--connectivity-only", head)
+
+
+def test_episodes_that_begin_together_without_a_mirror_all_start_and_leave_one(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    runners = [runner_at(volume, tmp_path / f"pod-{n}", cached(remote)) for n in range(4)]
+    together = threading.Barrier(len(runners), timeout=30)
+    heads: list[str] = []
+
+    def begin(runner: LoneRunner) -> None:
+        together.wait()
+        heads.append(start(runner).head)
+
+    threads = [threading.Thread(target=begin, args=(runner,)) for runner in runners]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert heads == [remote.head("main")] * len(runners)
+    git(mirror_of(volume), "--git-dir=.", "fsck", "--connectivity-only", heads[0])
+
+
+def test_mirror_that_cannot_be_read_costs_an_episode_nothing_and_is_made_anew(
+    tmp_path: Path, filled: Path, remote: Remote
+):
+    broken = mirror_of(filled)
+    remote.commit(BRANCH, {"new.txt": "x"}, base="main")
+    damage(filled)
+    pod = Pod(mounting(filled, tmp_path / "pod"))
+    pod.give_credentials(USERNAME, PASSWORD)
+    second = Pod(mounting(filled, tmp_path / "pod-2"))
+    second.give_credentials(USERNAME, PASSWORD)
+
+    pod.run(cached(remote))
+    second.run(
+        cached(remote, "cat hello.txt > copy.txt", tasks=(make_task(id="T002", title="Next"),))
+    )
+
+    assert [pod.result.outcome, second.result.outcome] == [Outcome.SUCCESS] * 2, pod.log
+    assert mirror_of(filled) != broken
+
+
+def test_mirror_with_a_damaged_file_is_infrastructure_and_made_anew(
+    tmp_path: Path, filled: Path, remote: Remote
+):
+    mirror, first, second = mirror_of(filled), tmp_path / "pod", tmp_path / "pod-2"
+    for pack in (mirror / "objects/pack").glob("*.pack"):
+        moved = pack.rename(tmp_path / pack.name)
+        pack.with_suffix(".idx").unlink()
+        with moved.open("rb") as file:
+            subprocess.run(
+                ["git", "--git-dir=.", "unpack-objects", "-q"], cwd=mirror, stdin=file, check=True
+            )
+    blob = git(remote.directory, "rev-parse", "main:README.md")
+    loose = mirror / "objects" / blob[:2] / blob[2:]
+    loose.chmod(0o644)
+    loose.write_bytes(b"damaged")
+    pods = [Pod(mounting(filled, root)) for root in (first, second)]
+    for pod in pods:
+        pod.give_credentials(USERNAME, PASSWORD)
+        pod.run(cached(remote))
+
+    assert [pod.result.outcome for pod in pods] == [Outcome.INFRASTRUCTURE, Outcome.SUCCESS]
+    assert pods[0].result.message == (
+        'The mirror of the repository on the claim "mirrors" is damaged; '
+        "the next episode makes it anew."
+    )
+
+
+def test_volume_that_cannot_be_written_is_done_without(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    (volume / "full").write_text("")
+    runner = runner_at(volume / "full", tmp_path / "next", cached(remote))
+
+    assert start(runner).head == remote.head("main")
+
+
+def test_no_credential_is_on_the_volume(filled: Path):
+    for path in filled.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert PASSWORD.encode() not in path.read_bytes()
+            assert b"Authorization" not in path.read_bytes()
+
+
+def test_every_part_of_the_mirror_can_be_added_to_by_episodes_of_other_users(filled: Path):
+    folders = [path for path in filled.rglob("*") if path.is_dir() and not path.is_symlink()]
+
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o777}
