@@ -27,9 +27,12 @@ def _stages(image: str) -> dict[str, str]:
 
 def test_the_images_are_the_ones_that_the_project_needs() -> None:
     assert all_images() == [
+        "agent-aider",
         "agent-claude",
+        "agent-codex",
         "agent-command",
         "agent-gemini",
+        "agent-opencode",
         "demo",
         "operator",
         "runner",
