@@ -77,12 +77,13 @@ class GeminiContents:
 
     def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
         """Return one candidate with text and calls of functions."""
-        return _answer(asked, _parts(turn), _usage(asked, turn), is_last=True)
+        parts = _form(asked.body) or _parts(turn)
+        return _answer(asked, parts, _usage(asked, parts), is_last=True)
 
     def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
         """Yield the parts, a text in several; the last one says that it is the last."""
         parts = [*({"text": piece} for piece in text_pieces(turn.text)), *_calls(turn)]
-        usage = _usage(asked, turn)
+        usage = _usage(asked, _parts(turn))
         for number, part in enumerate(parts or [{"text": ""}], start=1):
             is_last = number >= len(parts)
             counts = usage if is_last else {**usage, "candidatesTokenCount": number}
@@ -162,6 +163,19 @@ def _parts(turn: Turn) -> list[dict[str, Any]]:
     return [*text, *_calls(turn)]
 
 
+def _form(body: dict[str, Any]) -> list[dict[str, Any]]:
+    # Gemini CLI asks like this which model a task needs.
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
+    if not schema:
+        return []
+    empty = {"INTEGER": 1, "NUMBER": 1, "BOOLEAN": False, "ARRAY": [], "OBJECT": {}}
+    filled = {
+        name: empty.get(str(field.get("type")).upper(), "nothing to say")
+        for name, field in schema.get("properties", {}).items()
+    }
+    return [{"text": json.dumps(filled)}]
+
+
 def _calls(turn: Turn) -> list[dict[str, Any]]:
     return [{"functionCall": {"name": use.name, "args": use.input}} for use in turn.uses]
 
@@ -181,14 +195,14 @@ def _answer(
     }
 
 
-def _usage(asked: Asked, turn: Turn) -> dict[str, int]:
+def _usage(asked: Asked, parts: list[dict[str, Any]]) -> dict[str, int]:
     # What the request before held is in the cache, and part of the prompt all the same.
     contents = asked.body["contents"]
     answered = max(
         (i for i, content in enumerate(contents) if content.get("role") == "model"), default=0
     )
     prompt = _prompt_tokens(asked.body, contents)
-    output = count_tokens(_parts(turn))
+    output = count_tokens(parts)
     usage = {"promptTokenCount": prompt, "candidatesTokenCount": output}
     if answered:
         usage["cachedContentTokenCount"] = _prompt_tokens(asked.body, contents[:answered])

@@ -6,6 +6,8 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+PASSED = ("authorization", "content-type", "x-api-key", "x-goog-api-key")
+
 
 @contextmanager
 def recording(port: int) -> Iterator[tuple[int, list[str]]]:
@@ -16,8 +18,7 @@ def recording(port: int) -> Iterator[tuple[int, list[str]]]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             asked.append(body.decode())
-            names = ("authorization", "x-api-key", "content-type")
-            headers = {name: self.headers[name] for name in names if name in self.headers}
+            headers = {name: self.headers[name] for name in PASSED if name in self.headers}
             with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as provider:
                 provider.request("POST", self.path, body, headers)
                 answer = provider.getresponse()
