@@ -159,6 +159,7 @@ def _agent(parts: PodParts) -> dict[str, Any]:
             mount("agent-control", at.CONTROL, read_only=True),
             mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
             mount("agent-tmp", "/tmp"),  # noqa: S108
+            mount("agent-shm", "/dev/shm"),  # noqa: S108
         ],
     }
 
@@ -180,6 +181,7 @@ def _verify(parts: PodParts) -> dict[str, Any]:
             mount("verify-control", at.CONTROL, read_only=True),
             mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True),
             mount("verify-tmp", "/tmp"),  # noqa: S108
+            mount("verify-shm", "/dev/shm"),  # noqa: S108
         ],
     }
 
