@@ -15,7 +15,7 @@ BAD_END = re.compile(rb"^(rc [0-9a-f]+) [1-9][0-9]*$", re.MULTILINE)
 def channel() -> str:
     """The end of the FIFO on which ends are told, as the first process has it open."""
     ends = Path("/proc/1/fd").iterdir()
-    return next(str(end) for end in ends if "done" in os.readlink(end))
+    return next(str(end) for end in ends if "done" in str(end.readlink()))
 
 
 def listen(path: str) -> None:
