@@ -23,6 +23,7 @@ GROUPS = {
     "deployments": "apis/apps/v1",
     "endpointslices": "apis/discovery.k8s.io/v1",
     "jobs": "apis/batch/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
     "workpackages": "apis/afresh.dev/v1alpha1",
     "subtasks": "apis/afresh.dev/v1alpha1",
     "agentclasses": "apis/afresh.dev/v1alpha1",

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.team import Team
+from tests.e2e.cluster import wait
+from tests.e2e.survivors import programs_of, users_of
+from tests.e2e.team import ENDED, Team
 
 MARK = "story"
 # Two cores: more pods at a time only starve each other.
 AT_ONCE = 6
+# What a program may take to end that is told to.
+LAST_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,23 @@ def _is_short(item: pytest.Function) -> bool:
     return not any("long" in mark.kwargs for mark in item.iter_markers(MARK))
 
 
+def _see_out(team: Team) -> None:
+    """Wait until no program of an episode is alive. Packages that go on are deleted first."""
+    api = team.cluster.api
+    packages = api.items("workpackages", team.namespace)
+    users = users_of(packages, api.items("pods", team.namespace))
+    for package in packages:
+        if package.get("status", {}).get("phase") not in ENDED:
+            api.delete("workpackages", package["metadata"]["name"], team.namespace)
+    wait("no agent is alive", lambda: not programs_of(users), seconds=LAST_SECONDS, every=1)
+
+
 def _tell(item: pytest.Function, team: Team) -> None:
     given = item.callspec.params if hasattr(item, "callspec") else {}
     try:
         team.move_in()
         item.function(team=team, **given)
+        _see_out(team)
     except BaseException as error:
         error.add_note(team.evidence())
         team.stop()

@@ -24,6 +24,8 @@ while socket.socket().connect_ex((sys.argv[1], 80)):
     time.sleep(0.2)' "$1"; }
 eval "$(printf '%s\\n' "$brief" | sed -n 's/^do: //p')"
 """
+# The demo's git and model server.
+SERVERS = {"namespaceSelector": {"matchLabels": {"app.kubernetes.io/part-of": "afresh-demo"}}}
 STAMP = "Add a stamp.\ndo: stamp"
 
 
@@ -82,6 +84,7 @@ class Team:
                 "spec": {
                     **({} if "adapter" in spec else command),
                     "image": "localhost/afresh/agent-command:dev",
+                    "egress": [{"to": [SERVERS, {"podSelector": {}}]}],
                     "resources": {
                         "requests": {"cpu": "20m", "memory": "32Mi"},
                         "limits": {"cpu": "1"},
@@ -257,9 +260,8 @@ class Team:
     def evidence(self) -> str:
         """Return what a person would look at if something were not as it should be."""
         api = self.cluster.api
-        path = f"apis/afresh.dev/v1alpha1/namespaces/{self.namespace}/workpackages"
         told = [f"seen at {time.strftime('%X')} in {self.namespace}:"]
-        packages = api.call("GET", path)["items"]
+        packages = api.items("workpackages", self.namespace)
         told += [json.dumps(item.get("status", {}))[:4000] for item in packages]
         told += [json.dumps(pod["status"])[:1500] for pod in api.items("pods", self.namespace)]
         told += [" ".join(event) for event in self.events()][-30:]

@@ -6,6 +6,7 @@ import pytest
 
 from afresh.contract.order import Verify
 from afresh.contract.words import Outcome
+from afresh.episode.control import Control
 from tests.episode.pod import Pod, make_agent, make_order, make_task
 from tests.episode.servers import Remote
 
@@ -70,6 +71,13 @@ def test_program_under_test_that_forges_the_end_of_the_acceptance_command_fails_
     assert remote.head(BRANCH) is None
 
 
+def test_channels_can_be_used_one_way_only_by_whoever_shares_the_user(tmp_path: Path):
+    Control(tmp_path, ()).open()
+
+    modes = {fifo.name: fifo.stat().st_mode & 0o777 for fifo in tmp_path.iterdir()}
+    assert (modes["go"], modes["done"]) == (0o400, 0o200)
+
+
 def test_daemon_that_answers_for_the_agents_container_does_not_live_on_beside_verify(
     pod: Pod, remote: Remote
 ):
@@ -86,6 +94,15 @@ def test_daemon_that_answers_for_the_agents_container_does_not_live_on_beside_ve
 
     # Either it is gone, or the runner knows that it is not and goes no further.
     assert pod.result.outcome in (Outcome.SUCCESS, Outcome.AGENT_ERROR), pod.log
+
+
+def test_agent_that_reads_what_the_runner_listens_to_cannot_end_it(pod: Pod, remote: Remote):
+    thieves = "for n in 1 2 3 4 5 6 7 8; do cat $(fd out) >/dev/null & done"
+    talk = "i=0; while [ $i -lt 50000 ]; do echo $i; i=$((i + 1)); done"
+
+    pod.run(make_order(remote.url, f"{FIND}; {thieves}; {talk}; {WORK}"))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log[-2000:]
 
 
 def test_agent_that_fills_the_runners_channel_cannot_hang_it(pod: Pod, remote: Remote):

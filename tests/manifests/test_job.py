@@ -13,6 +13,7 @@ from afresh.contract.pod_layout import ANNOTATION_ORDER
 from afresh.contract.shim import SHIM
 from afresh.core.actions import StartEpisode
 from afresh.core.planner import decide
+from afresh.episode import git, plan_commit
 from afresh.manifests.job import JobParts, build_job, deadline_seconds
 from tests.make import make_class, make_entry, make_package, make_seen
 
@@ -88,6 +89,22 @@ def test_setup_counts_twice_in_the_deadline() -> None:
     job = make_job(setup={"command": ["make", "deps"], "timeoutSeconds": 100})
 
     assert pod_of(job)["activeDeadlineSeconds"] == 600 + 2 * 100 + 300 + 120
+
+
+def test_a_sync_may_take_what_the_runner_itself_gives_to_fetching_and_pushing() -> None:
+    text = make_job()["spec"]["template"]["metadata"]["annotations"][ANNOTATION_ORDER]
+    sync = replace(codec.loads(Order, text), tasks=())
+
+    assert deadline_seconds(sync) > git.REMOTE_SECONDS + plan_commit.LIMIT_SECONDS
+
+
+def test_agent_and_verify_have_a_shared_memory_of_their_own_each() -> None:
+    job = make_job()
+
+    volumes = [mounted(job, name)["/dev/shm"]["name"] for name in ("agent", "verify")]
+    assert len(set(volumes)) == 2
+    found = {item["name"]: item for item in pod_of(job)["volumes"]}
+    assert all(found[name]["emptyDir"]["medium"] == "Memory" for name in volumes)
 
 
 def test_a_queued_job_starts_suspended_and_carries_the_queue() -> None:

@@ -19,6 +19,9 @@ Sink = Callable[[bytes], None]
 
 CLOSED = "closed"
 FIFOS = ("done", "out", "err", "go")  # the shim waits for the last
+# One way only: else a program in there could hear the shim's answers before the runner does, and
+# change them, or fill the runner's channel. On its read-only mount it cannot change a mode.
+MODES = {"done": 0o200, "go": 0o400}
 CHUNK = 1 << 16
 WORD_LIMIT = 256
 RESEND_SECONDS = 0.5
@@ -96,6 +99,7 @@ class Control:
             # Read-write: the shim's open does not wait for us, and ours not for the shim.
             mode = os.O_RDWR if name == "go" else os.O_RDONLY
             self._fds[name] = os.open(hidden, mode | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.fchmod(self._fds[name], MODES.get(name, 0o600))
         for name in FIFOS:
             (self._directory / f".{name}").rename(self._directory / name)
             if name != "go":
@@ -206,7 +210,7 @@ class Control:
         for name in ("out", "err", "done"):
             event = ready.get(self._fds[name], 0)
             if event & select.POLLIN:
-                data = os.read(self._fds[name], CHUNK)
+                data = self._read(name)
                 if name == "done":
                     words += [line.text for line in self._words.feed(data) if line.text]
                 elif sinks:
@@ -214,6 +218,12 @@ class Control:
             elif event & select.POLLHUP and name == "done" and not words:
                 raise ContainerGone
         return words
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return os.read(self._fds[name], CHUNK)
+        except BlockingIOError:  # somebody in there has read it first
+            return b""
 
     def _drain(self, sinks: dict[str, Sink]) -> None:
         """Read what the command wrote before it ended; somebody may still be writing."""

@@ -27,6 +27,8 @@ from afresh.manifests.pod import PodParts, build_pod_spec, passwd_lines
 TTL_SECONDS = 86_400
 # What fetching, committing and pushing may take, beyond the agent's and the commands' own limits.
 RUNNER_SECONDS = 120
+# Longer than the runner's own limits on fetching and pushing: it says what took so long.
+SYNC_SECONDS = 300
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
@@ -138,7 +140,7 @@ def deadline_seconds(order: Order) -> int:
     Setup runs twice for each subtask: before the agent and before verify.
     """
     if not order.tasks:
-        return RUNNER_SECONDS
+        return SYNC_SECONDS
     setup = 2 * order.setup.timeout_seconds if order.setup else 0
     return sum(
         order.agent.timeout_seconds + setup + task.verify.timeout_seconds + RUNNER_SECONDS

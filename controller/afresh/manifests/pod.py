@@ -173,6 +173,7 @@ def _agent(parts: PodParts) -> dict[str, Any]:
             mount("agent-control", at.CONTROL, read_only=True),
             *_passwd_mount(parts),
             mount("agent-tmp", "/tmp"),  # noqa: S108
+            mount("agent-shm", "/dev/shm"),  # noqa: S108
         ],
     }
 
@@ -194,6 +195,7 @@ def _verify(parts: PodParts) -> dict[str, Any]:
             mount("verify-control", at.CONTROL, read_only=True),
             *_passwd_mount(parts),
             mount("verify-tmp", "/tmp"),  # noqa: S108
+            mount("verify-shm", "/dev/shm"),  # noqa: S108
         ],
     }
 

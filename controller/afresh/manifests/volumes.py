@@ -10,6 +10,7 @@ TOKEN_SECONDS = 3600
 WORK_SIZE = "10Gi"
 SMALL_SIZE = "1Gi"
 CONTROL_SIZE = "16Mi"
+SHARED_MEMORY_SIZE = "64Mi"
 
 
 def mount(
@@ -32,6 +33,7 @@ def volumes(
     scratch = ("home", "verify-home", "runner-tmp", "agent-tmp", "verify-tmp")
     small = [_empty(name, SMALL_SIZE) for name in scratch]
     control = [_empty(name, CONTROL_SIZE) for name in ("agent-control", "verify-control")]
+    memory = [_shared_memory(name) for name in ("agent-shm", "verify-shm")]
     secrets = []
     if order.repository.secret_name:
         secrets.append(_secret("git-secret", order.repository.secret_name))
@@ -49,6 +51,7 @@ def volumes(
         *work,
         *small,
         *control,
+        *memory,
         _podinfo(has_passwd),
         _token(),
         *secrets,
@@ -64,6 +67,11 @@ def _cache(order: Order) -> list[dict[str, Any]]:
 
 def _empty(name: str, size: str) -> dict[str, Any]:
     return {"name": name, "emptyDir": {"sizeLimit": size}}
+
+
+def _shared_memory(name: str) -> dict[str, Any]:
+    """A /dev/shm of one container's own: the runtime's is one for the whole pod."""
+    return {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": SHARED_MEMORY_SIZE}}
 
 
 def _secret(name: str, secret: str) -> dict[str, Any]:
