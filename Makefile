@@ -73,5 +73,7 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 	pin --python-version 3.13 pyproject.toml -o $$images/runner.txt; \
 	pin --python-version 3.13 --extra operator pyproject.toml -o $$images/operator.txt; \
 	pin --python-version 3.13 $$images/build.in -o $$images/build.txt; \
+	pin --python-version 3.13 --override $$images/aider-overrides.txt $$images/aider.in \
+	  -o $$images/aider.txt; \
 	pin --python-version 3.11 --universal --extra cli --extra operator --group dev pyproject.toml \
 	  -o deploy/requirements/dev.txt

@@ -26,6 +26,7 @@ REFUSED = (
     '"invalid_request_error", "message": "The turn limit of this task is reached."}}'
 )
 OVERLOADED = 'litellm.InternalServerError: AnthropicException - {"type": "error"}.'
+EMPTY = "Empty response received from LLM. Check your provider account?"
 AUTH = "litellm.AuthenticationError: AnthropicException - invalid x-api-key"
 
 
@@ -152,23 +153,19 @@ def test_size_of_a_model_is_the_price_lists():
             None,
             id="an answer with its cost",
         ),
+        pytest.param(read(START, EMPTY, TOKENS, TOKENS), 0, None, id="another answer"),
         pytest.param(read(START, TOKENS, REFUSED), 0, Outcome.AGENT_ERROR, id="then refused"),
         pytest.param(read(START, REFUSED), 0, Outcome.AGENT_ERROR, id="refused and exit code 0"),
         pytest.param(read(START), 0, Outcome.NO_RESULT, id="no answer and exit code 0"),
         pytest.param(read(), 0, Outcome.NO_RESULT, id="no output at all"),
         pytest.param(read(START, TOKENS), 143, Outcome.AGENT_ERROR, id="told to stop"),
         pytest.param(read(START, TOKENS), 1, Outcome.AGENT_ERROR, id="an answer but exit code 1"),
-        pytest.param(
-            read(START, "Empty response received from LLM. Check your provider account?"),
-            0,
-            Outcome.AGENT_ERROR,
-            id="an answer of nothing",
-        ),
+        pytest.param(read(START, EMPTY, TOKENS), 0, Outcome.NO_RESULT, id="an answer of nothing"),
         pytest.param(
             read(START, "Model anthropic/claude-x has hit a token limit!", TOKENS),
             0,
             Outcome.CONTEXT_EXHAUSTED,
-            id="a token limit, whatever comes after it",
+            id="an answer that hits a token limit",
         ),
         pytest.param(
             read("sh: 1: exec: aider: not found"), 127, Outcome.CONFIG, id="not in the image"

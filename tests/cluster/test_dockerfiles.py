@@ -8,6 +8,9 @@ import pytest
 from singlenode.image_recipe import ImageRecipe, all_images
 from singlenode.paths import IMAGES, REPOSITORY
 
+from afresh.adapters.aider import AiderAdapter
+from afresh.adapters.opencode import OpenCodeAdapter
+
 _REQUIREMENTS = IMAGES / "requirements"
 
 
@@ -98,6 +101,13 @@ def test_what_builds_the_package_is_pinned() -> None:
     wanted = {re.split(r"[<>=]", line)[0] for line in build["requires"]}
 
     assert wanted <= _pins(_REQUIREMENTS / "build.txt")
+
+
+def test_the_pinned_packages_of_a_program_hold_the_version_that_its_adapter_knows() -> None:
+    pinned = (_REQUIREMENTS / "aider.txt").read_text()
+
+    assert f"aider-chat=={AiderAdapter.version} " in pinned
+    assert f"OPENCODE_VERSION={OpenCodeAdapter.version}\n" in _text("agent-opencode")
 
 
 def _pins(path: Path) -> set[str]:

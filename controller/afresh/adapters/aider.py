@@ -19,8 +19,6 @@ from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent
 from afresh.contract.words import ModelApiName
 
-# It edits nothing that git ignores, and the outbox is among that.
-PREPARE = 'echo "!outbox/" >.afresh/.gitignore && exec "$@"'
 FLAGS = (
     *("--message-file", "/dev/stdin", "--yes-always", "--no-pretty", "--no-stream"),
     *("--no-auto-commits", "--no-dirty-commits", "--no-gitignore"),
@@ -47,8 +45,9 @@ NO_COMMANDS = (
 STARTED = re.compile(r"Aider v\d")
 ANSWERED = re.compile(r"Tokens: \S+ sent\b.*\breceived\b")
 FAILED = re.compile(r"litellm\.\w+: ")
-EXHAUSTED = re.compile(r"Model \S+ has hit a token limit!")
 EMPTY = re.compile(r"Empty response received from LLM")
+# Said of an answer before it is counted.
+FLAWED = re.compile(rf"Model \S+ has hit a token limit!|{EMPTY.pattern}")
 WORDING = Wording(
     too_long=re.compile(r"ContextWindowExceeded|hit a token limit"),
     auth=re.compile(
@@ -72,6 +71,7 @@ class AiderReader:
         self._has_started = False
         self._has_answer = False
         self._failure_text = ""
+        self._flaw = ""
         self._last_line = ""
 
     def event(self, line: str) -> str | None:
@@ -79,9 +79,11 @@ class AiderReader:
         if STARTED.match(line):
             self._has_started = True
         elif ANSWERED.match(line):
-            self._has_answer, self._failure_text = True, self._exhausted()
-        elif FAILED.match(line) or EXHAUSTED.match(line) or EMPTY.match(line):
+            self._has_answer, self._failure_text, self._flaw = True, self._flaw, ""
+        elif FAILED.match(line):
             self._failure_text = line
+        elif FLAWED.match(line):
+            self._failure_text = self._flaw = line
         self._last_line = line.strip() or self._last_line
         return line if line.strip() else None
 
@@ -93,14 +95,12 @@ class AiderReader:
         """Success is an answer with nothing wrong after it; exit code 0 says nothing."""
         if exit_code in CANNOT_RUN and not self._has_started:
             return not_in_image("aider")
+        if exit_code == 0 and self._behind_gateway and EMPTY.match(self._failure_text):
+            return NO_RESULT
         if self._failure_text or exit_code != 0:
             text = self._failure_text or self._last_line or f"exit code {exit_code}"
             return WORDING.verdict(text, behind_gateway=self._behind_gateway)
         return Verdict() if self._has_answer else NO_RESULT
-
-    def _exhausted(self) -> str:
-        """Return what an answer does not mend: that it, or the question, was too long."""
-        return self._failure_text if EXHAUSTED.match(self._failure_text) else ""
 
 
 class AiderAdapter:
@@ -121,7 +121,7 @@ class AiderAdapter:
         models = ("--model", model, "--weak-model", model, "--editor-model", model) if model else ()
         access = [f"--set-env={name}={value}" for name, value in _access(agent, base_url).items()]
         return Launch(
-            argv=("/bin/sh", "-c", PREPARE, "sh", "aider", *FLAGS, *models, *access),
+            argv=("aider", *FLAGS, *models, *access),
             environment=ENVIRONMENT,
             stdin=brief,
             home_files={

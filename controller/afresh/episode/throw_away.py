@@ -18,7 +18,6 @@ CONFIG = """\
 \tname = Agent
 \temail = agent@localhost
 """
-EXCLUDED = ".afresh/outbox/\n"
 PACKED = "packed"
 
 
@@ -38,7 +37,6 @@ class ThrowAway:
             (directory / name).mkdir(parents=True, exist_ok=True)
         (directory / "HEAD").write_text(f"ref: {head}\n")
         (directory / "config").write_text(CONFIG)
-        (directory / "info" / "exclude").write_text(EXCLUDED)
         (directory / head).write_text(f"{self._commit}\n")
         shutil.copyfile(self._index, directory / "index")
         self._packing.output()
