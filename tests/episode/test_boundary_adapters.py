@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from afresh.adapters.registry import find_adapter
 from afresh.contract.order import Agent, PlanLine
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.episode.pod import Pod, make_order, make_task
@@ -22,7 +21,7 @@ FIRST = (
     "T001: Greeting\n\nThe greeting exists.\n\nAfresh-Package: team-a/demo\n"
     "Afresh-Subtask: T001\nAfresh-Revision: 0\nAfresh-Files: hello.txt\n"
 )
-ADAPTERS = [name for name in AdapterName if find_adapter(name)]
+ADAPTERS = list(AdapterName)
 PROGRAMS = ("claude", "codex", "gemini", "opencode", "aider", "house-agent")
 # What each program is known to leave in its working directory.
 DROPPINGS = {

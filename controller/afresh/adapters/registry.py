@@ -1,25 +1,26 @@
-"""From an adapter's name to the adapter."""
+"""From an adapter's name to the adapter.
+
+Each is imported when it is asked for: the others would delay the start of every episode.
+"""
+
+import importlib
 
 from afresh.adapters.adapter import Adapter
-from afresh.adapters.aider import AiderAdapter
-from afresh.adapters.claude import ClaudeAdapter
-from afresh.adapters.codex import CodexAdapter
-from afresh.adapters.command import CommandAdapter
-from afresh.adapters.gemini import GeminiAdapter
-from afresh.adapters.opencode import OpenCodeAdapter
 from afresh.contract.words import AdapterName
 
 
-def find_adapter(name: AdapterName) -> Adapter | None:
-    """Return the adapter, or None if this version has none of that name."""
-    return _ADAPTERS.get(name)
+def adapter_of(name: AdapterName) -> Adapter:
+    """Return the adapter of that name."""
+    module, kind = _PLACES[name]
+    adapter: Adapter = getattr(importlib.import_module(f"afresh.adapters.{module}"), kind)()
+    return adapter
 
 
-_ADAPTERS: dict[AdapterName, Adapter] = {
-    AdapterName.AIDER: AiderAdapter(),
-    AdapterName.CLAUDE: ClaudeAdapter(),
-    AdapterName.CODEX: CodexAdapter(),
-    AdapterName.COMMAND: CommandAdapter(),
-    AdapterName.GEMINI: GeminiAdapter(),
-    AdapterName.OPENCODE: OpenCodeAdapter(),
+_PLACES = {
+    AdapterName.AIDER: ("aider", "AiderAdapter"),
+    AdapterName.CLAUDE: ("claude", "ClaudeAdapter"),
+    AdapterName.CODEX: ("codex", "CodexAdapter"),
+    AdapterName.COMMAND: ("command", "CommandAdapter"),
+    AdapterName.GEMINI: ("gemini", "GeminiAdapter"),
+    AdapterName.OPENCODE: ("opencode", "OpenCodeAdapter"),
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from afresh.adapters.adapter import Launch
-from afresh.adapters.registry import find_adapter
+from afresh.adapters.registry import adapter_of
 from afresh.contract import codec, conformance
 from afresh.contract.abilities import gateway_api
 from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
@@ -26,7 +26,7 @@ from afresh.episode.git import Git
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.log import Log
 from afresh.episode.meter import Meter
-from afresh.episode.model_access import APIS
+from afresh.episode.model_access import api_of
 from afresh.episode.model_api import Upstream
 from afresh.episode.opening import read_order
 from afresh.episode.paths import Paths
@@ -75,11 +75,8 @@ class Trial:
         self._paths = paths
         self._log = Log(Redactor())
         self._control = Control(paths.agent_control, [item.id for item in conformance.REQUIREMENTS])
-        adapter = find_adapter(agent.adapter)
-        if adapter is None:
-            raise ValueError(f"there is no adapter {agent.adapter}")
-        self._adapter = adapter
-        self._program = adapter.launch(agent, BRIEF, None).argv[0]
+        self._adapter = adapter_of(agent.adapter)
+        self._program = self._adapter.launch(agent, BRIEF, None).argv[0]
         self._version = ""
 
     def findings(self) -> Iterator[Finding]:
@@ -148,7 +145,7 @@ class Trial:
         if name is None:
             return Finding(id=item.id, verdict=Verdict.NOT_TRIED, detail="it needs no gateway")
         upstream = Upstream(
-            api=APIS[name],
+            api=api_of(name),
             endpoint=NOWHERE,
             key="none",
             model=self._agent.model,

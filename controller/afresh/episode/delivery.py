@@ -8,7 +8,7 @@ import threading
 from dataclasses import replace
 
 from afresh.adapters.adapter import Adapter, Context, Launch
-from afresh.adapters.registry import find_adapter
+from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
@@ -29,13 +29,7 @@ LATER = "afresh.episode.conclusion"
 
 def deliver(work: Workplace, desk: Desk, start: Start, task: Task) -> Result:
     """Have the agent do `task`, and put it on the branch. Raises Ended if it is not done."""
-    adapter = find_adapter(work.order.agent.adapter)
-    if adapter is None:
-        raise Ended(
-            Outcome.CONFIG,
-            f"This version has no adapter {work.order.agent.adapter}; "
-            "correct spec.adapter of the AgentClass.",
-        )
+    adapter = adapter_of(work.order.agent.adapter)
     used_up = work.meter.used_up
     if used_up:
         raise Ended(Outcome.BUDGET_EXCEEDED, budget_sentence(used_up))

@@ -4,24 +4,29 @@ Owns the gateway's life around one run of the agent.
 """
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from afresh.contract.abilities import gateway_api
 from afresh.contract.words import CredentialsMode, ModelApiName
 from afresh.episode import credentials
-from afresh.episode.anthropic_api import AnthropicApi
 from afresh.episode.gateway import Gateway
-from afresh.episode.gemini_api import GeminiApi
 from afresh.episode.model_api import ModelApi, Upstream
-from afresh.episode.openai_api import OpenAiApi
 from afresh.episode.workplace import Workplace
 
-APIS: dict[ModelApiName, ModelApi] = {
-    ModelApiName.ANTHROPIC: AnthropicApi(),
-    ModelApiName.GEMINI: GeminiApi(),
-    ModelApiName.OPENAI: OpenAiApi(),
+_PLACES = {
+    ModelApiName.ANTHROPIC: ("anthropic_api", "AnthropicApi"),
+    ModelApiName.GEMINI: ("gemini_api", "GeminiApi"),
+    ModelApiName.OPENAI: ("openai_api", "OpenAiApi"),
 }
+
+
+def api_of(name: ModelApiName) -> ModelApi:
+    """Return the API of that name. The others would delay the start of every episode."""
+    module, kind = _PLACES[name]
+    api: ModelApi = getattr(importlib.import_module(f"afresh.episode.{module}"), kind)()
+    return api
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ def open_access(work: Workplace) -> Iterator[Access]:
     if name is None:
         yield Access()
         return
-    api = APIS[name]
+    api = api_of(name)
     upstream = Upstream(
         api=api,
         endpoint=_root(agent.endpoint or api.default_endpoint),
