@@ -9,6 +9,7 @@ from singlenode.image_recipe import ImageRecipe, all_images
 from singlenode.paths import IMAGES, REPOSITORY
 
 from afresh.adapters.aider import AiderAdapter
+from afresh.adapters.codex import CodexAdapter
 from afresh.adapters.opencode import OpenCodeAdapter
 
 _REQUIREMENTS = IMAGES / "requirements"
@@ -108,6 +109,7 @@ def test_the_pinned_packages_of_a_program_hold_the_version_that_its_adapter_know
 
     assert f"aider-chat=={AiderAdapter.version} " in pinned
     assert f"OPENCODE_VERSION={OpenCodeAdapter.version}\n" in _text("agent-opencode")
+    assert f"CODEX_VERSION={CodexAdapter.version}\n" in _text("agent-codex")
 
 
 def _pins(path: Path) -> set[str]:
