@@ -160,23 +160,10 @@ def test_reset_time_is_what_the_refusal_advises(
 
 NAMES = st.sampled_from(
     [
-        "candidates",
-        "usageMetadata",
-        "promptFeedback",
-        "blockReason",
-        "finishReason",
-        "modelVersion",
-        "error",
-        "code",
-        "status",
-        "message",
-        "details",
-        "reason",
-        "retryDelay",
-        "promptTokenCount",
-        "cachedContentTokenCount",
-        "candidatesTokenCount",
-        "thoughtsTokenCount",
+        *("candidates", "content", "parts", "text", "thought", "finishReason", "modelVersion"),
+        *("promptFeedback", "blockReason", "usageMetadata", "promptTokenCount"),
+        *("cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount"),
+        *("error", "code", "status", "message", "details", "reason", "retryDelay"),
     ]
 )
 SCALARS = st.one_of(

@@ -114,7 +114,7 @@ def test_key_is_nowhere_in_the_home_and_the_worktree_is_left_clean(
     gemini_pod.run(order_for(remote, f"http://127.0.0.1:{model_port}", prompt))
 
     assert gemini_pod.result.outcome is Outcome.SUCCESS, gemini_pod.log
-    assert remote.files(BRANCH)[-1] == "status.txt"
+    assert remote.file(BRANCH, "status.txt") == "?? status.txt"
     home = [file for file in (gemini_pod.root / "home").rglob("*") if file.is_file()]
     assert Path(".gemini/settings.json") in [
         file.relative_to(gemini_pod.root / "home/agent") for file in home
