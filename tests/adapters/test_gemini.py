@@ -138,7 +138,13 @@ def test_session_is_what_the_first_event_says_if_it_can_be_one(told: object, wan
         pytest.param(read(SAID, LOOP, GOOD), 0, Outcome.AGENT_ERROR, id="it goes round in circles"),
         pytest.param(read(SAID, TURNS, GOOD), 0, Outcome.TURN_LIMIT, id="its own limit of turns"),
         pytest.param(read(BAD), 53, Outcome.TURN_LIMIT, id="its limit of requests"),
-        pytest.param(read(errors=("no key",)), 41, Outcome.AUTH, id="no key"),
+        pytest.param(read(errors=("no key",), behind_gateway=False), 41, Outcome.AUTH, id="no key"),
+        pytest.param(
+            read(errors=("Invalid auth method selected.",)),
+            41,
+            Outcome.CONFIG,
+            id="another way to log in than the gateway's",
+        ),
         pytest.param(read(errors=("bad settings",)), 52, Outcome.CONFIG, id="its settings"),
         pytest.param(read(errors=("untrusted",)), 55, Outcome.CONFIG, id="an untrusted folder"),
         pytest.param(read(), 127, Outcome.CONFIG, id="not in the image"),
@@ -203,6 +209,19 @@ def test_failure_tells_the_last_error_where_the_result_tells_none():
     assert read(errors=("one", "two", " ")).verdict(42).message == (
         "The agent's program refuses to run: two"
     )
+
+
+def test_places_in_the_program_are_no_words_for_people():
+    reader = GeminiReader(behind_gateway=True)
+    lines = (
+        "Attempt 1 failed with status 503. _ApiError: the model is overloaded",
+        "    at throwErrorIfNotOK (file:///opt/gemini-cli/bundle/chunk.js:267833:24)",
+        "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
+        "    at async file:///opt/gemini-cli/bundle/chunk.js:267596:7",
+        "  at noon the tests pass (nearly)",
+    )
+
+    assert [reader.error(line) for line in lines] == [lines[0], None, None, None, lines[4]]
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,14 @@ NOTHING = {"promptTokenCount": 9, "totalTokenCount": 9}
     [
         pytest.param(sent(), Fault.EMPTY, 0, id="an empty stream"),
         pytest.param(answers(200, b"[]"), Fault.EMPTY, 0, id="an empty list"),
-        pytest.param(sent(last(NOTHING)), Fault.EMPTY, 1, id="an end without a word"),
+        pytest.param(sent(last(NOTHING, content={})), Fault.EMPTY, 1, id="an end without a word"),
+        pytest.param(sent(last(NOTHING)), None, 1, id="a word that nobody has counted"),
+        pytest.param(
+            sent(last(NOTHING, content={}, finishReason="SAFETY")),
+            None,
+            1,
+            id="an answer that is withheld for good",
+        ),
         pytest.param(
             sent(piece(candidates=[], promptFeedback={"blockReason": "SAFETY"})),
             Fault.REJECTED,
@@ -224,7 +231,12 @@ NOTHING = {"promptTokenCount": 9, "totalTokenCount": 9}
         ),
         pytest.param(sent(last(finishReason="MAX_TOKENS")), None, 1, id="an answer cut by a limit"),
         pytest.param(
-            sent(last({"promptTokenCount": 9, "thoughtsTokenCount": 7})),
+            sent(
+                last(
+                    {"promptTokenCount": 9, "thoughtsTokenCount": 7},
+                    content={"parts": [{"text": "Hm.", "thought": True}]},
+                )
+            ),
             Fault.EMPTY,
             1,
             id="thoughts only",

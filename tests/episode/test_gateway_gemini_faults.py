@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from afresh.episode.gemini_api import GeminiApi
-from afresh.episode.model_api import Fault
+from afresh.episode.model_api import Answer, Fault, Tokens
 
 NOW = 1_800_000_000.0
 RPC = "type.googleapis.com/google.rpc"
@@ -154,3 +156,35 @@ def test_reset_time_is_what_the_refusal_advises(
     headers: dict[str, str], refusal: bytes, want: float | None
 ):
     assert GeminiApi().reset_time(headers, refusal, NOW) == want
+
+
+NAMES = st.sampled_from(
+    [
+        *("candidates", "content", "parts", "text", "thought", "finishReason", "modelVersion"),
+        *("promptFeedback", "blockReason", "usageMetadata", "promptTokenCount"),
+        *("cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount"),
+        *("error", "code", "status", "message", "details", "reason", "retryDelay"),
+    ]
+)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(["STOP", "9s", "x", ""])
+)
+VALUES = st.recursive(
+    SCALARS, lambda some: st.one_of(st.lists(some, max_size=3), st.dictionaries(NAMES, some))
+)
+
+
+@given(st.dictionaries(NAMES, VALUES), st.integers(100, 599))
+def test_any_json_is_read_without_an_error_and_never_counts_below_nothing(
+    value: dict[str, Any], status: int
+):
+    api, answer = GeminiApi(), Answer(tokens=Tokens())
+    text = json.dumps(value).encode()
+
+    api.take_event(answer, value)
+    api.take_message(answer, value)
+
+    counts = answer.tokens
+    assert min(counts.input, counts.output, counts.cache_read, counts.cache_write) >= 0
+    assert isinstance(api.fault_of(status, text), Fault)
+    assert (api.reset_time({}, text, NOW) or NOW) >= NOW

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from afresh.contract.order import Agent, Order, PlanLine
+from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.demo.programs import node_folder, npm_program
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
-from tests.episode.servers import Remote, serving
+from tests.episode.servers import DEMO, Remote, serving
 from tests.episode.upstream import providing, streams
 
 KEY = "a-key-of-the-gemini-api-0123456789"
@@ -52,6 +52,30 @@ def order_for(remote: Remote, endpoint: str, *prompts: str, **changes: object) -
     plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
     order = make_order(remote.url, "", agent=replace(agent, **changes))
     return replace(order, tasks=tuple(tasks), plan=tuple(plan))
+
+
+def test_subtask_of_the_demo_is_done_with_the_programs_own_tools(
+    gemini_pod: Pod, git_root: Path, git_port: int, model_port: int
+):
+    subtask = json.loads((DEMO / "subtasks.json").read_text())[0]
+    task = Task(
+        id=subtask["id"],
+        title=subtask["title"],
+        prompt=subtask["prompt"],
+        files=tuple(subtask["files"]),
+        verify=Verify(command=tuple(subtask["verify"])),
+    )
+    remote = Remote(git_root / "ledger.git", f"http://127.0.0.1:{git_port}/ledger.git")
+    order = order_for(remote, f"http://127.0.0.1:{model_port}", subtask["prompt"])
+    repository = replace(order.repository, branch="afresh/gemini")
+
+    report = gemini_pod.run(replace(order, repository=repository, tasks=(task,)))
+
+    assert gemini_pod.result.outcome is Outcome.SUCCESS, gemini_pod.log
+    assert set(subtask["files"]) <= set(remote.files("afresh/gemini"))
+    assert report.usage.turns >= 4
+    assert report.usage.cache_read_tokens > 0
+    assert "write_file: " in gemini_pod.log
 
 
 def test_two_subtasks_are_done_in_one_conversation_with_turns_of_their_own(
@@ -114,7 +138,7 @@ def test_key_is_nowhere_in_the_home_and_the_worktree_is_left_clean(
     gemini_pod.run(order_for(remote, f"http://127.0.0.1:{model_port}", prompt))
 
     assert gemini_pod.result.outcome is Outcome.SUCCESS, gemini_pod.log
-    assert remote.files(BRANCH)[-1] == "status.txt"
+    assert remote.file(BRANCH, "status.txt") == "?? status.txt"
     home = [file for file in (gemini_pod.root / "home").rglob("*") if file.is_file()]
     assert Path(".gemini/settings.json") in [
         file.relative_to(gemini_pod.root / "home/agent") for file in home

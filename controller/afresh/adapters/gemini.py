@@ -27,7 +27,9 @@ SAID_LENGTH = 2000
 CANNOT_RUN = (126, 127)
 NO_KEY = 41
 TURN_LIMIT = 53
-REFUSES_TO_RUN = (42, 44, 52, 55)
+REFUSES_TO_RUN = (NO_KEY, 42, 44, 52, 55)
+# Where in the program an error was met; each comes with a dozen of them.
+STACK = re.compile(r"\s+at (async )?\S+ .{0,10}\(?(file|node):")
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What decides comes first in a line that is too long to be whole.
 HEAD = re.compile(
@@ -121,6 +123,8 @@ class GeminiReader:
 
     def error(self, line: str) -> str | None:
         """Keep the last line that says something, where no event has said more."""
+        if STACK.match(line):
+            return None
         if not self._events:
             self._last_error = line.strip() or self._last_error
         return line or None
@@ -151,11 +155,14 @@ class GeminiReader:
                 outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
             )
         text = self._last_error or _code(exit_code)
-        if exit_code in REFUSES_TO_RUN or exit_code == NO_KEY:
-            outcome = Outcome.CONFIG if exit_code != NO_KEY else Outcome.AUTH
-            said = one_line(text)[:TEXT_LENGTH]
-            return Verdict(outcome=outcome, message=f"The agent's program refuses to run: {said}")
-        return self._failure(text)
+        if exit_code not in REFUSES_TO_RUN:
+            return self._failure(text)
+        # Behind the gateway there is a key; it is the repository's own settings that want another.
+        wants_key = exit_code == NO_KEY and not self._behind_gateway
+        return Verdict(
+            outcome=Outcome.AUTH if wants_key else Outcome.CONFIG,
+            message=f"The agent's program refuses to run: {one_line(text)[:TEXT_LENGTH]}",
+        )
 
     def _failure(self, text: str) -> Verdict:
         message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"

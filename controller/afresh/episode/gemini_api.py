@@ -87,7 +87,7 @@ class GeminiApi:
         _count(answer.tokens, usage)
         if any(candidate.get("finishReason") for candidate in candidates):
             answer.stopping = answer.ended = True
-            if usage and not _number(usage, "candidatesTokenCount"):
+            if usage and not _number(usage, "candidatesTokenCount") and _is_empty(candidates):
                 answer.fault = Fault.EMPTY
         elif blocked and not candidates:
             answer.stopping = answer.ended = True
@@ -126,6 +126,21 @@ def _count(tokens: Tokens, usage: Mapping[str, Any]) -> None:
     tokens.input = prompt - cached
     tokens.cache_read = cached
     tokens.output = max(tokens.output, output)  # a late piece may leave a part out
+
+
+def _is_empty(candidates: list[Mapping[str, Any]]) -> bool:
+    """Whether they stop as if all had been said, and say nothing. Thoughts are not words."""
+    for candidate in candidates:
+        parts = _mapping(candidate.get("content")).get("parts")
+        said = [part for part in parts if _says(part)] if isinstance(parts, list) else []
+        if said or candidate.get("finishReason") != "STOP":
+            return False
+    return True
+
+
+def _says(part: object) -> bool:
+    said = _mapping(part)
+    return not said.get("thought") and any(said.get(name) for name in ("text", "functionCall"))
 
 
 def _candidates(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
