@@ -28,15 +28,10 @@ def first_cells(head: str) -> set[str]:
 def package_and_class(page: str) -> tuple[WorkPackage, AgentClass]:
     blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     documents = [item for block in blocks for item in yaml.safe_load_all(block)]
-    (package,) = (
-        WorkPackage.model_validate(item) for item in documents if item["kind"] == "WorkPackage"
-    )
-    classes = {
-        item["metadata"]["name"]: AgentClass.model_validate(item)
-        for item in documents
-        if item["kind"] == "AgentClass"
-    }
-    return package, classes[package.spec.agent_class_name]
+    package = next(item for item in documents if item["kind"] == "WorkPackage")
+    name = package["spec"]["agentClassName"]
+    agent_class = next(item for item in documents if item["metadata"]["name"] == name)
+    return WorkPackage.model_validate(package), AgentClass.model_validate(agent_class)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -55,7 +55,6 @@ def test_agent_with_credentials_of_its_own_works_once_their_secret_is_there_and_
 
     stalled = team.wait_for("Stalled")
     team.secret("provider", PROVIDER_TOKEN=VALUE)
-    team.afresh("retry", "p")
     team.wait_for("Succeeded")
 
     assert stalled["reason"] == "Config"

@@ -10,12 +10,13 @@ from afresh.episode.outage import END_SECONDS, RETRY_SECONDS, TRANSIENT, Outage
 
 @dataclass(frozen=True)
 class Failed:
-    """A request that failed at a second."""
+    """A request that failed at a second, after it had taken some."""
 
     at: float
     fault: Fault
     wait: float | None = None
-    lasted: float = 0.0
+    took: float = 0.0
+    has_begun: bool = False
 
 
 ANSWERED = "answered"
@@ -28,7 +29,13 @@ def after(*happened: Failed | str) -> Outage:
     outage = Outage()
     for event in happened:
         if isinstance(event, Failed):
-            outage.failed(event.fault, event.at, wait=event.wait, lasted=event.lasted)
+            outage.failed(
+                event.fault,
+                event.at,
+                asked=event.at - event.took,
+                wait=event.wait,
+                has_begun=event.has_begun,
+            )
         else:
             outage.answered()
     return outage
@@ -40,13 +47,24 @@ def after(*happened: Failed | str) -> Outage:
         pytest.param([], 100, False, id="nothing has happened"),
         pytest.param([Failed(0, BUSY)], 0, True, id="busy before the first answer"),
         pytest.param([ANSWERED, Failed(0, BUSY)], 7, False, id="busy in mid-work, for a moment"),
-        pytest.param([ANSWERED, Failed(0, BUSY)], 8, True, id="busy in mid-work, and it lasts"),
+        pytest.param([ANSWERED, Failed(0, BUSY)], 60, False, id="busy in mid-work, once"),
+        pytest.param(
+            [ANSWERED, Failed(0, BUSY), Failed(2, BUSY)], 8, True, id="busy in mid-work, it lasts"
+        ),
+        pytest.param(
+            [ANSWERED, *[Failed(1, BUSY, took=1)] * 50], 9, False, id="fifty requests at once"
+        ),
+        pytest.param(
+            [ANSWERED, Failed(0, BUSY), Failed(30, BUSY)], 31, False, id="faults far apart"
+        ),
         pytest.param([ANSWERED, Failed(0, BUSY, wait=600)], 0, True, id="it says that it lasts"),
         pytest.param([ANSWERED, Failed(0, BUSY, wait=5)], 5, False, id="it says when to come"),
         pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 3], 0, False, id="empty thrice"),
         pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 4], 0, True, id="empty for ever"),
         pytest.param([Failed(0, GONE)], 0, True, id="out of reach before the first answer"),
-        pytest.param([Failed(0, GONE, lasted=1)], 1, False, id="the first answer breaks off"),
+        pytest.param(
+            [Failed(0, GONE, took=1, has_begun=True)], 1, False, id="the first answer breaks off"
+        ),
         pytest.param(
             [ANSWERED, Failed(0, GONE), Failed(5, GONE)], 8, True, id="out of reach, and it lasts"
         ),
@@ -65,13 +83,13 @@ def after(*happened: Failed | str) -> Outage:
         pytest.param([Failed(0, Fault.REJECTED)] * 9, 100, False, id="the agent's own mistakes"),
         pytest.param([Failed(0, Fault.TOO_LONG)] * 9, 100, False, id="too long conversations"),
         pytest.param(
-            [ANSWERED, Failed(0, BUSY), Failed(60, GONE, lasted=55)],
+            [ANSWERED, Failed(0, BUSY), Failed(60, GONE, took=55, has_begun=True)],
             61,
             False,
             id="a long answer breaks off after a fault",
         ),
         pytest.param(
-            [Failed(0, GONE, lasted=1), Failed(4, GONE, lasted=1)],
+            [Failed(0, GONE, took=1, has_begun=True), Failed(4, GONE, took=1, has_begun=True)],
             8,
             True,
             id="answers break off again and again",
@@ -91,6 +109,9 @@ def test_provider_that_fails_is_asked_again_until_there_is_no_use_in_it(
         pytest.param([Failed(0, BUSY)], 9, None, id="it may end by itself"),
         pytest.param([Failed(0, BUSY)], 10, BUSY, id="it was turned away, and has not ended"),
         pytest.param([ANSWERED, Failed(0, BUSY)], 100, None, id="one fault in mid-work"),
+        pytest.param(
+            [ANSWERED, *[Failed(1, BUSY, took=1)] * 50], 99, None, id="fifty requests at once"
+        ),
         pytest.param([ANSWERED, Failed(0, BUSY, wait=600)], 10, BUSY, id="one that lasts"),
         pytest.param([ANSWERED, Failed(0, BUSY), Failed(9, GONE)], 10, GONE, id="two faults"),
         pytest.param(
@@ -127,7 +148,7 @@ def test_next_run_of_the_agent_begins_without_faults_and_knows_that_the_provider
     outage.begin_again()
 
     assert not outage.refuses(100)
-    outage.failed(BUSY, 100)
+    outage.failed(BUSY, 100, asked=100)
     assert not outage.refuses(101)
 
 

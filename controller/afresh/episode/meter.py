@@ -179,7 +179,7 @@ class Meter:
         now = time.monotonic()
         wait = None if turn.not_before is None else turn.not_before - time.time()
         has_begun = turn.answer is not None and turn.answer.began
-        self._outage.failed(fault, now, wait=wait, lasted=now - turn.asked if has_begun else 0.0)
+        self._outage.failed(fault, now, asked=turn.asked, wait=wait, has_begun=has_begun)
 
     def _used(self, *, with_open: bool = False) -> Tally:
         used = self._before.plus(self._subtask)

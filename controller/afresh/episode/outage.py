@@ -13,8 +13,10 @@ from afresh.episode.model_api import Fault
 RETRY_SECONDS = 8.0
 # Until then a program that has been refused may end by itself, and write down what it has done.
 END_SECONDS = 10.0
-# One refusal may be that of a side request, for a cheaper model or another endpoint.
+# One fault may be that of a side request, for a cheaper model or a title, which nobody repeats.
 IN_A_ROW = 2
+# Faults that are farther apart have nothing to do with each other.
+APART_SECONDS = 30.0
 # Some programs ask again at once, and for ever.
 TRIES = 4
 
@@ -31,6 +33,7 @@ class Outage:
 
     _fault: Fault | None = None
     _since: float | None = None
+    _last: float = 0.0
     _count: int = 0
     _is_final: bool = False
     _has_answered: bool = False
@@ -48,40 +51,54 @@ class Outage:
         self._is_final = False
 
     def failed(
-        self, fault: Fault, now: float, *, wait: float | None = None, lasted: float = 0.0
+        self,
+        fault: Fault,
+        now: float,
+        *,
+        asked: float,
+        wait: float | None = None,
+        has_begun: bool = False,
     ) -> None:
-        """Take in a fault, with how long the provider asks to be left alone, where it says so.
+        """Take in a fault of a request that was made at the time `asked`.
 
-        `lasted`: for how long the answer went on that broke off.
+        `wait`: how long the provider asks to be left alone, where it says so. `has_begun`: its
+        answer broke off.
         """
         # A model that has answered is there: it is another one that is not.
         is_elsewhere = fault is Fault.NOT_THERE and self._has_answered
         if is_elsewhere or fault not in PERMANENT | TRANSIENT:
             return
-        if self._since is None or lasted >= RETRY_SECONDS:
+        went_well = has_begun and now - asked >= RETRY_SECONDS
+        if self._since is None or went_well or asked >= self._last + APART_SECONDS:
             self.begin_again()
             self._since = now
-        self._fault = fault
-        self._count += 1
+        # Requests that were made at once fail at once: that is no repetition.
+        self._count += not self._count or asked >= self._last
+        self._fault, self._last = fault, now
         # An episode that is turned away before its first answer has nothing to lose: trying again
         # is for the operator, which knows who else uses the key.
-        is_unwelcome = fault in TRANSIENT and not (self._has_answered or lasted)
+        is_unwelcome = fault in TRANSIENT and not (self._has_answered or has_begun)
         is_repeated = self._count >= (IN_A_ROW if fault in PERMANENT else TRIES)
         is_long = wait is not None and is_too_long(wait)
         self._is_final |= is_unwelcome or is_repeated or is_long
 
     def refuses(self, now: float) -> bool:
         """Whether the provider is not to be asked any more."""
-        return self._is_final or (self._since is not None and now >= self._since + RETRY_SECONDS)
+        return self._has_lasted(RETRY_SECONDS, now) or self._is_final
 
     def gives_up_for(self, now: float) -> Fault | None:
         """Return why a program that has no request under way will get no further by itself.
 
         One fault alone is no reason: the program may be busy with something else.
         """
-        if self._since is None or now < self._since + END_SECONDS:
-            return None
-        return self._fault if self._is_final or self._count >= IN_A_ROW else None
+        if self._has_lasted(END_SECONDS, now):
+            return self._fault
+        return None
+
+    def _has_lasted(self, seconds: float, now: float) -> bool:
+        if self._since is None or now < self._since + seconds:
+            return False
+        return self._is_final or self._count >= IN_A_ROW
 
 
 def is_too_long(wait: float) -> bool:
