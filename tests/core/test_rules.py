@@ -224,7 +224,6 @@ def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
 UNSUPPORTED = [
     ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
     ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
-    ({}, {"adapter": "Codex", "command": None}, "adapter Codex"),
     ({}, {"credentials": {"secretName": "s"}}, "credentials.mode"),
     (
         {"budget": {"maxTokens": 5}},

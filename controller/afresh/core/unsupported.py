@@ -14,9 +14,6 @@ from afresh.contract.words import ContextMode, CredentialsMode
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
     """Return a sentence for each field that is set and not acted on; it names the mend."""
     adapter, credentials = agent_class.adapter, agent_class.credentials
-    if adapter not in ABILITIES:
-        yield f"The adapter {adapter} of the AgentClass is not supported; use Claude."
-        return
     abilities = ABILITIES[adapter]
     if agent_class.model_api and agent_class.model_api not in abilities.model_apis:
         known = " or ".join(abilities.model_apis)
