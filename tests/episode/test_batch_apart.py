@@ -1,4 +1,4 @@
-"""What must not reach from an agent to verify, between subtasks of a batch, or between revisions."""
+"""What must not reach from an agent to verify, from subtask to subtask, or between revisions."""
 
 from dataclasses import replace
 
