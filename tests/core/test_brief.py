@@ -76,7 +76,7 @@ def test_brief_is_word_for_word_what_stands_in_its_golden_file(name: str, parts:
 def test_brief_fits_on_one_screen_beside_the_users_own_prompt():
     lines = write_brief(WHOLE).splitlines()
 
-    assert len(lines) - len(TASK.prompt.splitlines()) <= 55
+    assert len(lines) - len(TASK.prompt.splitlines()) <= 50
 
 
 def test_prompt_of_the_user_is_in_the_brief_as_it_is():

@@ -1,4 +1,4 @@
-"""What must not reach from one subtask of a batch to the next, or from one revision to another."""
+"""What must not reach from an agent to verify, from subtask to subtask, or between revisions."""
 
 from dataclasses import replace
 
@@ -56,3 +56,15 @@ def test_the_brief_of_a_raised_revision_does_not_say_that_its_work_is_done(
 
     assert again.result.outcome is Outcome.SUCCESS, again.log
     assert "is done" not in remote.file(BRANCH, "brief")
+
+
+def test_what_an_agent_leaves_in_the_pods_shared_memory_is_gone_before_verify(
+    pod: Pod, remote: Remote
+) -> None:
+    shared = pod.root / "dev/shm"
+    leave = f"mkdir -p {shared}/a/b; touch {shared}/a/b/c {shared}/.planted; chmod 0 {shared}/a"
+    task = make_task(verify=Verify(command=("sh", "-c", f'test -z "$(ls -A {shared})"')))
+
+    pod.run(make_order(remote.url, f"{leave}; echo hello > hello.txt", tasks=(task,)))
+
+    assert pod.result.outcome is Outcome.SUCCESS, pod.log

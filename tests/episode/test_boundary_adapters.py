@@ -30,6 +30,8 @@ DROPPINGS = {
         ".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4/cache.db",
     ),
 }  # fmt: skip
+# What the call itself writes before the program starts: dated by the clock.
+WRITTEN_AT_START = {AdapterName.AIDER: (".afresh", ".afresh/.gitignore")}
 PROBE = """\
 #!/bin/sh
 {{ printf 'argument: %s\\n' "$@"; env | sort; umask; id; hostname; pwd; cat
@@ -84,6 +86,8 @@ def look(pod: Pod, remote: Remote, name: AdapterName, attempt: int) -> str:
     )
     pod.run(order)
     seen = (pod.root / "seen").read_text()
+    for path in WRITTEN_AT_START.get(name, ()):
+        seen = re.sub(rf"(?m)^(\./{re.escape(path)} \w \d+ \d+) \S+", r"\1 NOW", seen)
     # Here the gateway takes any free port; in a pod it is always the same.
     return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", seen)
 

@@ -29,6 +29,8 @@ class Verdict:
 def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
     tree, index = _tree(work, task, commit)
+    # All else that verify can read is its own.
+    worktree.empty(work.paths.shared_memory)
     meet(work.verify_control)
     started = time.monotonic()
     end, problem = _steps(work, task)
