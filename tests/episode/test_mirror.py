@@ -10,7 +10,8 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.episode.mirror import CURRENT, FRESH_SECONDS, MOST_PACKS
+from afresh.episode.ending import Ended
+from afresh.episode.mirror import CURRENT, FRESH_SECONDS, GIVEN_UP, MOST_PACKS
 from afresh.episode.prepare import Start
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, make_task
@@ -201,6 +202,24 @@ def test_volume_that_cannot_be_written_is_done_without(
     runner = runner_at(volume / "full", tmp_path / "next", cached(remote))
 
     assert start(runner).head == remote.head("main")
+
+
+def test_mirror_that_could_not_be_filled_is_not_tried_again_at_once(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    blob = git(remote.directory, "rev-parse", "main:README.md")
+    file = remote.directory / "objects" / blob[:2] / blob[2:]
+    away = file.rename(tmp_path / blob)
+    with pytest.raises(Ended):
+        start(runner_at(volume, tmp_path / "failing", cached(remote)))
+    away.rename(file)
+    (folder,) = volume.iterdir()
+    left = [path.name for path in folder.iterdir()]
+
+    begun = start(runner_at(volume, tmp_path / "next", cached(remote)))
+
+    assert begun.head == remote.head("main")
+    assert left == [path.name for path in folder.iterdir()] == [GIVEN_UP]
 
 
 def test_no_credential_is_on_the_volume(filled: Path):

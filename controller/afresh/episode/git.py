@@ -23,7 +23,8 @@ from afresh.episode.git_faults import GitError, classify
 LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
 
-# Files over the threshold are read piece by piece: memory stays small whatever an agent leaves.
+# Files over the threshold are read piece by piece, and the threads are those of the runner's limit
+# and not of the node: memory stays small whatever an agent leaves and wherever it runs.
 CONFIG = """\
 [core]
 \trepositoryformatversion = 0

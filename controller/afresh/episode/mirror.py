@@ -18,14 +18,20 @@ from pathlib import Path
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.git import REMOTE_SECONDS, Git
+from afresh.episode.git import Git
 from afresh.episode.git_faults import Fault, GitError
 
 CURRENT = "current"
+GIVEN_UP = "given-up"
+# Part of the two minutes that the pod's deadline leaves beyond the commands' own.
+FILL_SECONDS = 60.0
+RETRY_SECONDS = 3600.0
 FRESH_SECONDS = 600.0
 # Longer than any episode may take.
 UNUSED_SECONDS = 7 * 86400.0
 MOST_PACKS = 20
+# Faults that may take long to come to light, and are there again the next time.
+TIRESOME = frozenset({Fault.UNREACHABLE, Fault.OTHER})
 # Other episodes have other users; nobody but runners can come here.
 EVERYBODY = 0o777
 SHARED = ("-c", "core.sharedRepository=0666", "-c", "fetch.unpackLimit=1")
@@ -55,6 +61,8 @@ class Mirror:
 
     def bring_up_to_date(self) -> bool:
         """Make or refresh the mirror and borrow from it; False: do without, as git will say why."""
+        if self._is_young(self.folder / GIVEN_UP, RETRY_SECONDS):
+            return False
         try:
             found = self._current() or self._make()
             self._refresh(found)
@@ -111,11 +119,13 @@ class Mirror:
         return found if (found / "HEAD").is_file() else None
 
     def _is_fresh(self, found: Path) -> bool:
+        return self._is_young(found / self._ref, FRESH_SECONDS)
+
+    def _is_young(self, path: Path, seconds: float) -> bool:
         try:
-            age = time.time() - (found / self._ref).stat().st_mtime
+            return time.time() - path.stat().st_mtime < seconds
         except OSError:
             return False
-        return age < FRESH_SECONDS
 
     def _borrow(self, found: Path) -> None:
         self._alternates.parent.mkdir(parents=True, exist_ok=True)
@@ -132,8 +142,11 @@ class Mirror:
                 path.chmod(EVERYBODY)
         try:
             self._refresh(made)
-        except GitError:
+        except (GitError, OSError) as error:
             shutil.rmtree(made, ignore_errors=True)
+            # A history too long for this would cost every episode as much again.
+            if isinstance(error, GitError) and error.fault in TIRESOME:
+                (self.folder / GIVEN_UP).touch()
             raise
         link = self.folder / f"{made.name}.link"
         link.symlink_to(made.name)
@@ -148,7 +161,7 @@ class Mirror:
             *("-c", credentials, *SHARED, "fetch", "--quiet", "--no-tags"),
             *("--no-write-fetch-head", "--no-auto-maintenance"),
             *("--", repository.url, f"+{repository.base_ref}:{self._ref}"),
-            timeout=REMOTE_SECONDS,
+            timeout=FILL_SECONDS,
         )
         os.utime(mirror / self._ref)  # unchanged refs are not written
         if len(list((mirror / "objects" / "pack").glob("*.pack"))) > MOST_PACKS:
@@ -157,7 +170,7 @@ class Mirror:
     def _remove_unused(self) -> None:
         current = self._current()
         for path in self.folder.iterdir():
-            if path.is_symlink() or path == current:
+            if path.is_symlink() or path.is_file() or path == current:
                 continue
             if time.time() - path.stat().st_mtime > UNUSED_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)

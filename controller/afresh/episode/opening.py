@@ -73,7 +73,7 @@ def open_repository(order: Order, paths: Paths) -> Opening:
 
 
 def _mirror(order: Order, paths: Paths, git: Git) -> "Mirror | None":
-    if order.repository.cache_claim_name is None:
+    if order.repository.cache_claim_name is None or not order.tasks:
         return None
     from afresh.episode.mirror import Mirror  # noqa: PLC0415  # seldom needed
 

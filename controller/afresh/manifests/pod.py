@@ -150,7 +150,8 @@ def _secret_mounts(parts: PodParts) -> list[dict[str, Any]]:
 
 
 def _cache_mount(parts: PodParts) -> list[dict[str, Any]]:
-    return [mount("git-cache", at.CACHE_DIR)] if parts.order.repository.cache_claim_name else []
+    is_used = parts.order.repository.cache_claim_name and parts.order.tasks
+    return [mount("git-cache", at.CACHE_DIR)] if is_used else []
 
 
 def _agent(parts: PodParts) -> dict[str, Any]:

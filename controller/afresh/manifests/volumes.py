@@ -61,7 +61,8 @@ def volumes(
 
 
 def _cache(order: Order) -> list[dict[str, Any]]:
-    claim = order.repository.cache_claim_name
+    """A sync does without: it may have to run on another node."""
+    claim = order.repository.cache_claim_name if order.tasks else None
     return [{"name": "git-cache", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
 
