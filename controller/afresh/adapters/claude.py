@@ -9,9 +9,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.endings import (
+    CANNOT_RUN,
+    EXHAUSTED,
+    NO_RESULT,
+    TEXT_LENGTH,
+    USED_UP,
+    UUID,
+    Wording,
+    json_event,
+    not_in_image,
+)
 from afresh.contract.order import Agent
-from afresh.contract.words import Outcome
-from afresh.core.text import one_line
 
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 RETRIES = "2"
@@ -22,24 +31,19 @@ ENVIRONMENT = {
     "CLAUDE_CODE_MAX_RETRIES": RETRIES,
     "DISABLE_AUTOUPDATER": "1",
 }
-TEXT_LENGTH = 300
-CANNOT_RUN = (126, 127)
-SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true|false)')
-TOO_LONG = re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE)
-EXHAUSTED = Verdict(
-    outcome=Outcome.CONTEXT_EXHAUSTED,
-    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
-)
-AUTH = re.compile(
-    r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)",
-    re.IGNORECASE,
-)
-TRANSIENT = re.compile(
-    r"no messages returned|overloaded|rate.?limit|unable to connect|empty or malformed response"
-    r"|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|\b(429|500|502|503|504|529)\b"
-    r"|hit your .*limit|out of extra usage",
-    re.IGNORECASE,
+WORDING = Wording(
+    too_long=re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE),
+    auth=re.compile(
+        r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)",
+        re.IGNORECASE,
+    ),
+    transient=re.compile(
+        r"no messages returned|overloaded|rate.?limit|unable to connect|empty or malformed response"
+        r"|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|\b(429|500|502|503|504|529)\b"
+        r"|hit your .*limit|out of extra usage",
+        re.IGNORECASE,
+    ),
 )
 
 
@@ -57,7 +61,7 @@ class ClaudeReader:
     def event(self, line: str) -> str | None:
         """Take in an event; anything that is not JSON is for people only."""
         try:
-            return self._take(line, _json(line))
+            return self._take(line, json_event(line))
         except RecursionError:
             return "an event that is nested too deeply"
 
@@ -69,7 +73,7 @@ class ClaudeReader:
             event = {"type": "result", "subtype": head[1], "is_error": head[2] == "true"}
         self._events += 1
         session = event.get("session_id")
-        if isinstance(session, str) and SESSION.fullmatch(session):
+        if isinstance(session, str) and UUID.fullmatch(session):
             self.session = session
         if event.get("type") == "result":
             self._result = event
@@ -96,33 +100,19 @@ class ClaudeReader:
         if subtype == "success" and not failed and exit_code == 0:
             return Verdict()
         if subtype == "error_max_turns":
-            return Verdict(
-                outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
-            )
-        return self._failure(_error_text(result) or f"exit code {exit_code}")
+            return USED_UP
+        return WORDING.verdict(
+            _error_text(result) or f"exit code {exit_code}", behind_gateway=self._behind_gateway
+        )
 
     def _without_result(self, exit_code: int) -> Verdict:
         if exit_code in CANNOT_RUN and not self._events:
-            return Verdict(
-                outcome=Outcome.CONFIG,
-                message="The agent's image cannot run the program claude; correct spec.image.",
-            )
+            return not_in_image("claude")
         if exit_code == 0:
-            return Verdict(
-                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
-            )
-        return self._failure(self._last_error or f"exit code {exit_code}")
-
-    def _failure(self, text: str) -> Verdict:
-        if TOO_LONG.search(text):
-            return EXHAUSTED
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
-        # Behind the gateway, the gateway knows better than any text.
-        if not self._behind_gateway and AUTH.search(text):
-            return Verdict(outcome=Outcome.AUTH, message=message)
-        if not self._behind_gateway and TRANSIENT.search(text):
-            return Verdict(outcome=Outcome.TRANSIENT, message=message)
-        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
+            return NO_RESULT
+        return WORDING.verdict(
+            self._last_error or f"exit code {exit_code}", behind_gateway=self._behind_gateway
+        )
 
 
 class ClaudeAdapter:
@@ -156,16 +146,6 @@ class ClaudeAdapter:
     def reader(self, *, behind_gateway: bool) -> ClaudeReader:
         """Return a reader for one run."""
         return ClaudeReader(behind_gateway=behind_gateway)
-
-
-def _json(line: str) -> dict[str, Any] | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _described(event: Mapping[str, Any]) -> str | None:

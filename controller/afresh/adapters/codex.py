@@ -9,8 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.endings import (
+    CANNOT_RUN,
+    EXHAUSTED,
+    NO_RESULT,
+    TEXT_LENGTH,
+    UUID,
+    Wording,
+    json_event,
+    not_in_image,
+)
 from afresh.contract.order import Agent
-from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 
 CONFIG_FILE = ".codex/config.toml"
@@ -45,24 +54,19 @@ env_key = "{key_variable}"
 request_max_retries = 2
 stream_max_retries = 1
 """
-TEXT_LENGTH = 300
 HOOK_FLAG = "--dangerously-bypass-hook-trust"
-CANNOT_RUN = (126, 127)
-THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TOO_LONG = re.compile(r"context (window|length)", re.IGNORECASE)
-EXHAUSTED = Verdict(
-    outcome=Outcome.CONTEXT_EXHAUSTED,
-    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
-)
-AUTH = re.compile(
-    r"status 40[13]|quota exceeded|billing|not logged in|missing environment variable"
-    r"|access token|refresh token",
-    re.IGNORECASE,
-)
-TRANSIENT = re.compile(
-    r"status:? (408|409|429|5\d\d)|stream disconnected|connection failed|error sending request"
-    r"|experiencing high demand|at capacity|rate limit|usage limit|timed? ?out",
-    re.IGNORECASE,
+WORDING = Wording(
+    too_long=re.compile(r"context (window|length)", re.IGNORECASE),
+    auth=re.compile(
+        r"status 40[13]|quota exceeded|billing|not logged in|missing environment variable"
+        r"|access token|refresh token",
+        re.IGNORECASE,
+    ),
+    transient=re.compile(
+        r"status:? (408|409|429|5\d\d)|stream disconnected|connection failed|error sending request"
+        r"|experiencing high demand|at capacity|rate limit|usage limit|timed? ?out",
+        re.IGNORECASE,
+    ),
 )
 
 
@@ -81,7 +85,7 @@ class CodexReader:
     def event(self, line: str) -> str | None:
         """Take in an event; anything that is not JSON is for people only."""
         try:
-            return self._take(line, _json(line))
+            return self._take(line, json_event(line))
         except RecursionError:
             return "an event that is nested too deeply"
 
@@ -92,7 +96,7 @@ class CodexReader:
         match event.get("type"):
             case "thread.started":
                 thread = event.get("thread_id")
-                if isinstance(thread, str) and THREAD.fullmatch(thread):
+                if isinstance(thread, str) and UUID.fullmatch(thread):
                     self.session = thread
             case "turn.started":
                 self._is_open, self._is_complete, self._failure_text = True, False, ""
@@ -113,29 +117,16 @@ class CodexReader:
         if self._is_complete and exit_code == 0:
             return Verdict()
         if exit_code in CANNOT_RUN and not self._events:
-            return Verdict(
-                outcome=Outcome.CONFIG,
-                message="The agent's image cannot run the program codex; correct spec.image.",
-            )
+            return not_in_image("codex")
         has_said = self._failure_text or self._last_error.startswith("Error")
         if exit_code == 1 and self._is_open and not has_said:
             return EXHAUSTED  # nothing but the hook stops a turn without a word
         if exit_code == 0 and not self._failure_text:
-            return Verdict(
-                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
-            )
-        return self._failure(self._failure_text or self._last_error or f"exit code {exit_code}")
-
-    def _failure(self, text: str) -> Verdict:
-        if TOO_LONG.search(text):
-            return EXHAUSTED
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
-        # Behind the gateway, the gateway knows better than any text.
-        if not self._behind_gateway and AUTH.search(text):
-            return Verdict(outcome=Outcome.AUTH, message=message)
-        if not self._behind_gateway and TRANSIENT.search(text):
-            return Verdict(outcome=Outcome.TRANSIENT, message=message)
-        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
+            return NO_RESULT
+        return WORDING.verdict(
+            self._failure_text or self._last_error or f"exit code {exit_code}",
+            behind_gateway=self._behind_gateway,
+        )
 
 
 class CodexAdapter:
@@ -174,16 +165,6 @@ class CodexAdapter:
     def reader(self, *, behind_gateway: bool) -> CodexReader:
         """Return a reader for one run."""
         return CodexReader(behind_gateway=behind_gateway)
-
-
-def _json(line: str) -> dict[str, Any] | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _error_text(event: Mapping[str, Any]) -> str:

@@ -14,8 +14,15 @@ from afresh.core.text import one_line
 
 TEXT_LENGTH = 300
 CANNOT_RUN = (126, 127)
+# What several programs call a run that can be gone on with.
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NO_RESULT = Verdict(
     outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+)
+USED_UP = Verdict(outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns.")
+EXHAUSTED = Verdict(
+    outcome=Outcome.CONTEXT_EXHAUSTED,
+    message="The agent's conversation outgrew the model's context; make the subtask smaller.",
 )
 
 
@@ -29,10 +36,10 @@ class Wording:
 
     def verdict(self, text: str, *, behind_gateway: bool) -> Verdict:
         """Return what `text` means; behind the gateway, the gateway knows better of the model."""
-        outcome = Outcome.AGENT_ERROR
         if self.too_long.search(text):
-            outcome = Outcome.CONTEXT_EXHAUSTED
-        elif not behind_gateway and self.auth.search(text):
+            return EXHAUSTED
+        outcome = Outcome.AGENT_ERROR
+        if not behind_gateway and self.auth.search(text):
             outcome = Outcome.AUTH
         elif not behind_gateway and self.transient.search(text):
             outcome = Outcome.TRANSIENT

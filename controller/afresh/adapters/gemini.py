@@ -9,6 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.endings import (
+    CANNOT_RUN,
+    NO_RESULT,
+    TEXT_LENGTH,
+    USED_UP,
+    UUID,
+    Wording,
+    json_event,
+    not_in_image,
+)
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
@@ -21,41 +31,42 @@ ENVIRONMENT = {
     "GEMINI_TELEMETRY_ENABLED": "false",
 }
 SETTINGS_FILE = ".gemini/settings.json"
-TEXT_LENGTH = 300
 # Words come in pieces; so many characters are one line for people, unless something else comes.
 SAID_LENGTH = 2000
-CANNOT_RUN = (126, 127)
 NO_KEY = 41
 TURN_LIMIT = 53
 REFUSES_TO_RUN = (NO_KEY, 42, 44, 52, 55)
 # Where in the program an error was met; each comes with a dozen of them.
 STACK = re.compile(r"\s+at (async )?\S+ .{0,10}\(?(file|node):")
-SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What decides comes first in a line that is too long to be whole.
 HEAD = re.compile(
     r'^\{"type":"(?P<type>\w+)","timestamp":"[^"]{0,40}"'
     r'(?:,"role":"(?P<role>\w+)")?(?:,"status":"(?P<status>\w+)")?'
 )
-TOO_LONG = re.compile(r"exceeds the maximum number of tokens|context (window|limit)", re.IGNORECASE)
-AUTH = re.compile(
-    r"api key (not valid|not found|expired)|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID"
-    r"|credits? (are|is) depleted|enable billing|auth method",
-    re.IGNORECASE,
-)
-TRANSIENT = re.compile(
-    r"RESOURCE_EXHAUSTED|UNAVAILABLE|INTERNAL\b|overloaded|rate.?limit|quota|fetch failed"
-    r"|without a finish reason|empty response|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN|ENOTFOUND"
-    r"|\b(429|499|500|502|503|504|529)\b",
-    re.IGNORECASE,
-)
 OWN_LIMITS = {
     "Maximum session turns exceeded": Outcome.TURN_LIMIT,
     "Loop detected, stopping execution": Outcome.AGENT_ERROR,
 }
-USED_UP = "The agent used up spec.episode.maxTurns."
 NO_LAST_WORD = (
     "The agent's program ended without a last word, as it does when the conversation does not fit "
     "into the model's context; make the subtask smaller."
+)
+WORDING = Wording(
+    too_long=re.compile(
+        r"exceeds the maximum number of tokens|context (window|limit)", re.IGNORECASE
+    ),
+    auth=re.compile(
+        r"api key (not valid|not found|expired)|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID"
+        r"|credits? (are|is) depleted|enable billing|auth method",
+        re.IGNORECASE,
+    ),
+    transient=re.compile(
+        r"RESOURCE_EXHAUSTED|UNAVAILABLE|INTERNAL\b|overloaded|rate.?limit|quota|fetch failed"
+        r"|without a finish reason|empty response|ECONNRESET|ETIMEDOUT|ECONNREFUSED|EAI_AGAIN"
+        r"|ENOTFOUND"
+        r"|\b(429|499|500|502|503|504|529)\b",
+        re.IGNORECASE,
+    ),
 )
 
 
@@ -75,7 +86,7 @@ class GeminiReader:
     def event(self, line: str) -> str | None:
         """Take in an event; anything that is not JSON is for people only."""
         try:
-            return self._take(line, _json(line))
+            return self._take(line, json_event(line))
         except RecursionError:
             return "an event that is nested too deeply"
 
@@ -97,7 +108,7 @@ class GeminiReader:
         match event.get("type"):
             case "init":
                 session = event.get("session_id")
-                if isinstance(session, str) and SESSION.fullmatch(session):
+                if isinstance(session, str) and UUID.fullmatch(session):
                     self.session = session
             case "message":
                 self._has_last_word |= event.get("role") == "assistant"
@@ -133,47 +144,34 @@ class GeminiReader:
         """Success is a good result after a last word, and exit code 0; TERM gives that code too."""
         result = self._result
         if exit_code == TURN_LIMIT or OWN_LIMITS.get(self._limit or "") is Outcome.TURN_LIMIT:
-            return Verdict(outcome=Outcome.TURN_LIMIT, message=USED_UP)
+            return USED_UP
         if result is None:
             return self._without_result(exit_code)
         if result.get("status") != "success" or exit_code != 0:
-            return self._failure(_error_text(result) or self._last_error or _code(exit_code))
+            return WORDING.verdict(
+                _error_text(result) or self._last_error or _code(exit_code),
+                behind_gateway=self._behind_gateway,
+            )
         if self._limit:
-            return self._failure(self._limit)
+            return WORDING.verdict(self._limit, behind_gateway=self._behind_gateway)
         if not self._has_last_word:
             return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=NO_LAST_WORD)
         return Verdict()
 
     def _without_result(self, exit_code: int) -> Verdict:
         if exit_code in CANNOT_RUN and not self._events:
-            return Verdict(
-                outcome=Outcome.CONFIG,
-                message="The agent's image cannot run the program gemini; correct spec.image.",
-            )
+            return not_in_image("gemini")
         if exit_code == 0:
-            return Verdict(
-                outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
-            )
+            return NO_RESULT
         text = self._last_error or _code(exit_code)
         if exit_code not in REFUSES_TO_RUN:
-            return self._failure(text)
+            return WORDING.verdict(text, behind_gateway=self._behind_gateway)
         # Behind the gateway there is a key; it is the repository's own settings that want another.
         wants_key = exit_code == NO_KEY and not self._behind_gateway
         return Verdict(
             outcome=Outcome.AUTH if wants_key else Outcome.CONFIG,
             message=f"The agent's program refuses to run: {one_line(text)[:TEXT_LENGTH]}",
         )
-
-    def _failure(self, text: str) -> Verdict:
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
-        if TOO_LONG.search(text):
-            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=message)
-        # Behind the gateway, the gateway knows better than any text.
-        if not self._behind_gateway and AUTH.search(text):
-            return Verdict(outcome=Outcome.AUTH, message=message)
-        if not self._behind_gateway and TRANSIENT.search(text):
-            return Verdict(outcome=Outcome.TRANSIENT, message=message)
-        return Verdict(outcome=Outcome.AGENT_ERROR, message=message)
 
 
 class GeminiAdapter:
@@ -222,16 +220,6 @@ def _settings(agent: Agent, *, has_gateway: bool) -> dict[str, Any]:
     if has_gateway:
         settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
     return settings
-
-
-def _json(line: str) -> dict[str, Any] | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _described(event: Mapping[str, Any]) -> str | None:
