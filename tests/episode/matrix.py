@@ -97,6 +97,11 @@ ANSWERS = (
 )
 
 
+def answer_named(name: str) -> Answer:
+    """Return the answer of that name."""
+    return next(answer for answer in ANSWERS if answer.name == name)
+
+
 @dataclass(frozen=True)
 class Ended:
     """What is left of an episode."""
