@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from afresh.adapters.registry import find_adapter
+from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Agent, Order
 from afresh.contract.report import Report
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
@@ -42,10 +42,9 @@ class Program:
 
     def install(self) -> Path:
         """Return its path; it is installed once, in the version that its adapter is written for."""
-        adapter = find_adapter(self.adapter)
-        assert adapter
-        assert adapter.version
-        return INSTALL[self.adapter](adapter.version)
+        version = adapter_of(self.adapter).version
+        assert version
+        return INSTALL[self.adapter](version)
 
 
 @dataclass(frozen=True)
