@@ -9,7 +9,7 @@ CLUSTER ?= own
 MODEL ?= scripted
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test check unit apiserver e2e kueue bench crds docs fmt clean requirements
+.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs fmt clean requirements
 
 help: ## Show what can be done
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -43,6 +43,9 @@ apiserver: .venv/.ready ## The tests on a real etcd and API server
 
 e2e: .venv/.ready ## The tests on a real node
 	$(PYTHON) -m pytest -q -m cluster
+
+test-matrix: .venv/.ready ## Every agent program against every kind of a provider's answer, in pods
+	$(PYTHON) -m pytest -q tests/e2e/full_matrix.py
 
 kueue: ## Build Kueue's controller for its tests, which are left out without it (10 minutes)
 	@python3 deploy/cluster install --only kueue

@@ -17,6 +17,7 @@ from model_dialect import (
     RefusedError,
     Route,
     count_tokens,
+    is_made_up,
     json_pieces,
     text_pieces,
 )
@@ -221,9 +222,8 @@ def _blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _said_by_user(blocks: list[dict[str, Any]]) -> str:
-    # Agents wrap what they add themselves in this tag.
     texts = [_text_of(block) for block in blocks if block.get("type") == "text"]
-    return "\n".join(text for text in texts if not text.startswith("<system-reminder>"))
+    return "\n".join(text for text in texts if not is_made_up(text))
 
 
 def _text_of(block: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from model_script import Conversation, Reply, blocked, run, write_file
+from model_script import Call, Conversation, Reply, Tool, blocked, run, write_file
 
 
 class UnknownBehaviourError(Exception):
@@ -108,12 +108,24 @@ def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
 
     Each act takes a turn, in order; `endless`, as the last one, takes every turn from then on.
     """
-    acts = [directive for directive in directives if directive.name in ACTS]
+    acts = _acts(directives)
     if not acts:
         return None
     if turns < len(acts):
         return _perform(acts[turns])
     return _perform(acts[-1]) if acts[-1].name == "endless" else Reply("Done.")
+
+
+def act_at_once(directives: tuple[Directive, ...]) -> Reply | None:
+    """Return the same for an agent that has no turns: all that is asked, in one answer.
+
+    What is `endless` is then an edit that fits nowhere, so that the agent asks for another.
+    """
+    acts = _acts(directives)
+    calls = [call for directive in acts for call in _perform(directive).calls]
+    if acts and acts[-1].name == "endless":
+        calls[-1] = Call(Tool.EDIT, {"path": "endless.txt", "old": "There is no end.", "new": ""})
+    return Reply("Done.", tuple(calls)) if acts else None
 
 
 class Countdown:
@@ -144,6 +156,10 @@ class Countdown:
         with self._lock:
             self._met[brief, number] += 1
             return self._met[brief, number] <= directive.times
+
+
+def _acts(directives: tuple[Directive, ...]) -> list[Directive]:
+    return [directive for directive in directives if directive.name in ACTS]
 
 
 def _perform(directive: Directive) -> Reply:

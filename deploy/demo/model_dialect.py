@@ -18,6 +18,17 @@ from model_tools import Turn
 _CHARACTERS_PER_TOKEN = 4
 _TEXT_PIECE = 24
 _JSON_PIECE = 2000
+# How a user's message begins that the agent program has made up itself.
+_MADE_UP = (
+    "<system-reminder>",
+    "# 1 SEARCH/REPLACE block",
+    "I added these files to the chat",
+    "I have *added these files to the chat*",
+    "I am not sharing",
+    "I updated the files.",
+    "Here are summaries of some files",
+    "Here are some READ ONLY files",
+)
 
 
 class Route(Enum):
@@ -88,6 +99,11 @@ class Dialect(Protocol):
 
     def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:
         """Return the error that says `refusal`, at the time `now`."""
+
+
+def is_made_up(text: str) -> bool:
+    """Tell whether the agent program says this by itself in the user's name."""
+    return text.startswith(_MADE_UP)
 
 
 def count_tokens(value: object) -> int:

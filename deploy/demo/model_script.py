@@ -85,6 +85,10 @@ class Script:
             return _next_reply(_already_done(self.verify), results[1:])
         return _next_reply(self.work, results[1:])
 
+    def reply_at_once(self) -> Reply:
+        """Return all of the work as one reply, for an agent that has no turns."""
+        return Reply("This is all.", tuple(call for reply in self.work for call in reply.calls))
+
 
 def load_scripts(folder: Path) -> tuple[Script, ...]:
     """Read the subtasks and the script of each from the demo's folder."""

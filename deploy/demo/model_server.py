@@ -40,10 +40,12 @@ from model_behaviours import (
     Refusal,
     UnknownBehaviourError,
     act,
+    act_at_once,
     find_directives,
     without_directives,
 )
 from model_dialect import Asked, Dialect, RefusedError, Route
+from model_edits import edits_by_text, use_text
 from model_script import Conversation, Reply, find_script, load_scripts, without_script
 from model_tools import Turn, can_write, use_tools
 from openai_chat import OpenAiChat
@@ -85,17 +87,23 @@ class ModelServer(WireServer):
         directives = find_directives(conversation.brief)
         if failure := self._countdown.due_failure(conversation, directives):
             return "failure", failure
-        if asked := act(directives, len(conversation.results)):
-            return "asked", use_tools(asked, conversation.tools)
-        name, reply = self._scripted(conversation)
-        return name, use_tools(reply, conversation.tools)
-
-    def _scripted(self, conversation: Conversation) -> tuple[str, Reply]:
         script = find_script(self._scripts, without_directives(conversation.brief))
-        if script is None:
-            can = can_write(conversation.tools) and not conversation.results
-            return "unscripted", without_script(can_write=can)
-        return script.subtask, script.reply(conversation.results)
+        if edits_by_text(conversation):
+            asked, scripted = act_at_once(directives), script and script.reply_at_once()
+            can = True
+        else:
+            results = conversation.results
+            asked, scripted = act(directives, len(results)), script and script.reply(results)
+            can = can_write(conversation.tools) and not results
+        name = "asked" if asked else script.subtask if script else "unscripted"
+        reply = asked or scripted or without_script(can_write=can)
+        return name, _turn(reply, conversation)
+
+
+def _turn(reply: Reply, conversation: Conversation) -> Turn:
+    if edits_by_text(conversation):
+        return use_text(reply, conversation.instructions)
+    return use_tools(reply, conversation.tools)
 
 
 class _ModelHandler(WireHandler):

@@ -10,7 +10,15 @@ from typing import Any
 
 import openai_forms
 from model_behaviours import Refusal
-from model_dialect import Asked, ErrorAnswer, Route, count_tokens, json_pieces, text_pieces
+from model_dialect import (
+    Asked,
+    ErrorAnswer,
+    Route,
+    count_tokens,
+    is_made_up,
+    json_pieces,
+    text_pieces,
+)
 from model_script import Conversation
 from model_tools import Turn
 
@@ -85,7 +93,7 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
                 turns.append("")
             case "tool" if turns:
                 turns[-1] = "\n".join([turns[-1], text]).strip("\n")
-            case "user" if text:
+            case "user" if text and not is_made_up(text):
                 brief, briefs, turns = text, briefs + 1, []
     return Conversation(
         brief=brief,

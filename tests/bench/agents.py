@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.demo.servers import Server, running
-from tests.episode.matrix import ANSWERS, KEY, PROGRAMS, Answer, Ended, Place, Program
+from tests.episode.matrix import ANSWERS, KEY, OTHER_APIS, PROGRAMS, Answer, Ended, Place, Program
 from tests.episode.servers import PASSWORD, USERNAME
 
 FAILED = (": refuse with", ": reset", ": empty", ": cut-off", ": hang")
@@ -44,13 +44,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, epilog="example: python3 -m tests.bench.agents --program Codex"
     )
-    names = [program.name for program in PROGRAMS]
+    programs = (*PROGRAMS, *OTHER_APIS)
+    names = [program.name for program in programs]
     parser.add_argument("--program", choices=names, action="append", help="only this one")
     wanted = parser.parse_args().program or names
     print("| " + " | ".join(HEADINGS) + " |")
     print("|" + "---|" * len(HEADINGS))
     with tempfile.TemporaryDirectory() as folder, _place(Path(folder)) as place:
-        for program in PROGRAMS:
+        for program in programs:
             for answer in ANSWERS if program.name in wanted else ():
                 measured = _measure(place, program, answer)
                 print("| " + " | ".join(measured.row()) + " |", flush=True)

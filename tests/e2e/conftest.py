@@ -23,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "story(long): told at once with the others, the long ones first"
     )
+    config.addinivalue_line("markers", "images(*names): what it needs besides the usual images")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -42,11 +43,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[str]:
-    """Start a node with every image; take it down at the end."""
+def node(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Start a node with every image that a test needs; take it down at the end."""
     name = f"e2e-{os.getpid()}"
+    marks = (mark for item in request.session.items for mark in item.iter_markers("images"))
+    images = sorted({*IMAGES, *(image for mark in marks for image in mark.args)})
     try:
-        for words in (("images", *IMAGES), ("up", name), ("load", name, *IMAGES)):
+        for words in (("images", *images), ("up", name), ("load", name, *images)):
             tool(*words)
         yield name
     finally:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Agent, Order
 from afresh.contract.report import Report
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
-from tests.demo import claude_cli
 from tests.demo.programs import node_folder, npm_program, python_program
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
@@ -22,8 +22,8 @@ BRANCH = "afresh/demo"
 FILE = "greeting.txt"
 TURNS = 3
 # More than any program needs to see a provider's answer and to give up.
-AGENT_SECONDS = 50
-HANG_SECONDS = 6
+AGENT_SECONDS = 110
+HANG_SECONDS = 9
 RETRY_SECONDS = 600
 
 
@@ -31,11 +31,20 @@ RETRY_SECONDS = 600
 class Program:
     """An agent program. `model_api` is the one to speak, where it is not the usual one."""
 
-    name: str
     adapter: AdapterName
     model: str
-    install: Callable[[], Path]
     model_api: ModelApiName | None = None
+
+    @property
+    def name(self) -> str:
+        """Say which, for people."""
+        return f"{self.adapter} with {self.model_api}" if self.model_api else self.adapter
+
+    def install(self) -> Path:
+        """Return its path; it is installed once, in the version that its adapter is written for."""
+        version = adapter_of(self.adapter).version
+        assert version
+        return INSTALL[self.adapter](version)
 
 
 @dataclass(frozen=True)
@@ -48,32 +57,27 @@ class Answer:
     changes: Mapping[str, int] = field(default_factory=dict)
 
 
+INSTALL: Mapping[AdapterName, Callable[[str], Path]] = {
+    AdapterName.CLAUDE: lambda version: npm_program("@anthropic-ai/claude-code", version, "claude"),
+    AdapterName.CODEX: lambda version: npm_program("@openai/codex", version, "codex"),
+    AdapterName.GEMINI: lambda version: npm_program("@google/gemini-cli", version, "gemini"),
+    AdapterName.OPENCODE: lambda version: npm_program("opencode-ai", version, "opencode"),
+    AdapterName.AIDER: lambda version: python_program(
+        "aider-chat", version, "aider", ">=3.10,<3.13"
+    ),
+}
+
 PROGRAMS = (
-    Program("Claude", AdapterName.CLAUDE, "claude-sonnet-4-5", claude_cli.install),
-    Program(
-        "Codex",
-        AdapterName.CODEX,
-        "gpt-5-codex",
-        lambda: npm_program("@openai/codex", "0.169.0", "codex"),
-    ),
-    Program(
-        "Gemini",
-        AdapterName.GEMINI,
-        "gemini-2.5-pro",
-        lambda: npm_program("@google/gemini-cli", "0.61.0", "gemini"),
-    ),
-    Program(
-        "OpenCode",
-        AdapterName.OPENCODE,
-        "gpt-5",
-        lambda: npm_program("opencode-ai", "1.18.33", "opencode"),
-    ),
-    Program(
-        "Aider",
-        AdapterName.AIDER,
-        "gpt-5",
-        lambda: python_program("aider-chat-0.86.2", "aider", ("aider-chat==0.86.2",)),
-    ),
+    Program(AdapterName.CLAUDE, "claude-sonnet-4-5"),
+    Program(AdapterName.CODEX, "gpt-5-codex"),
+    Program(AdapterName.GEMINI, "gemini-2.5-pro"),
+    Program(AdapterName.OPENCODE, "gpt-5"),
+    Program(AdapterName.AIDER, "gpt-5"),
+)
+# What the others do with another API than the usual one is seen by one answer of each kind.
+OTHER_APIS = (
+    Program(AdapterName.OPENCODE, "claude-sonnet-4-5", ModelApiName.ANTHROPIC),
+    Program(AdapterName.AIDER, "claude-sonnet-4-5", ModelApiName.ANTHROPIC),
 )
 
 ANSWERS = (
@@ -90,6 +94,11 @@ ANSWERS = (
     Answer("the work never ends", "endless", Outcome.TURN_LIMIT, {"max_turns": TURNS}),
     Answer("no answer comes", "hang", Outcome.TIMEOUT, {"timeout_seconds": HANG_SECONDS}),
 )
+
+
+def answer_named(name: str) -> Answer:
+    """Return the answer of that name."""
+    return next(answer for answer in ANSWERS if answer.name == name)
 
 
 @dataclass(frozen=True)

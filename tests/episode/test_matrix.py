@@ -8,12 +8,25 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from tests.episode.matrix import ANSWERS, FILE, KEY, PROGRAMS, RETRY_SECONDS, TURNS, Ended, Place
+from tests.episode.matrix import (
+    ANSWERS,
+    FILE,
+    KEY,
+    OTHER_APIS,
+    PROGRAMS,
+    RETRY_SECONDS,
+    TURNS,
+    Ended,
+    Place,
+)
 from tests.episode.servers import serving
 
 CELLS = {
     f"{program.name}, {answer.name}": (program, answer)
-    for program, answer in itertools.product(PROGRAMS, ANSWERS)
+    for program, answer in (
+        *itertools.product(PROGRAMS, ANSWERS),
+        *itertools.product(OTHER_APIS, ANSWERS[:4]),
+    )
 }
 # A program waits more than it works: two cores have enough to do with this many.
 AT_ONCE = 3
@@ -43,8 +56,8 @@ def begun(
         for item in request.session.items
         if isinstance(item, pytest.Function) and "begun" in item.fixturenames
     ]
-    for program in {CELLS[cell][0].name: CELLS[cell][0] for cell in asked}.values():
-        program.install()
+    for cell in asked:
+        CELLS[cell][0].install()
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
         yield {cell: pool.submit(place.run, *CELLS[cell], model_port) for cell in asked}
