@@ -161,6 +161,11 @@ ATTACKS = {
         ("Success", "Timeout", "AgentError"),
         {"episode": {"timeoutSeconds": 8}},
     ),
+    "what its own runner listens to, read away, and its work": Attack(
+        "for f in /proc/1/fd/*; do cat $f >/dev/null 2>&1 & done;"
+        " i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done; stamp",
+        ("Success",),
+    ),
     "the forged end of a failure": Attack(
         f"stamp; {CHANNELS} echo 'rc agent 0' >$f;; esac; done; exit 3", ("AgentError",)
     ),
