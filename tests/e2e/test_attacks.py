@@ -157,9 +157,7 @@ ATTACKS = {
     ),
     "a flood on every channel": Attack(
         f"{CHANNELS} timeout 3 yes >$f & ;; esac; done; stamp; wait",
-        # The word of its own end may drown in it.
-        ("Success", "Timeout", "AgentError"),
-        {"episode": {"timeoutSeconds": 8}},
+        ("Success",),
     ),
     "what its own runner listens to, read away, and its work": Attack(
         "for f in /proc/1/fd/*; do cat $f >/dev/null 2>&1 & done;"
