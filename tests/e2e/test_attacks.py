@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from afresh.contract.report import fit
 from tests.e2e import operator
 from tests.e2e.servers import service_url
 from tests.e2e.team import STAMP, Team, plan_of, record_of
+from tests.make import make_report
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
@@ -30,9 +32,10 @@ def test_an_agent_that_reaches_for_everything_gains_nothing_and_its_work_is_judg
     team: Team,
 ) -> None:
     reports = f"{service_url(team.cluster, operator.NAMESPACE, operator.DEPLOYMENT)}:8080/v1/report"
+    forged = fit(make_report())
     api = service_url(team.cluster, "default", "kubernetes").replace("http:", "https:")
     program = ["cat >$HOME/probe.py <<'PROBE'", *PROBE.read_text().splitlines(), "PROBE"]
-    run = f"python3 $HOME/probe.py {reports} {api}/api/v1/namespaces >tried.json"
+    run = f"python3 $HOME/probe.py {reports} '{forged}' {api}/api/v1/namespaces >tried.json"
     team.apply(team.package("p", do(*program, run), STAMP))
     team.apply(team.package("neighbour", *[STAMP] * 2))
 
@@ -157,9 +160,12 @@ ATTACKS = {
     ),
     "a flood on every channel": Attack(
         f"{CHANNELS} timeout 3 yes >$f & ;; esac; done; stamp; wait",
-        # The word of its own end may drown in it.
-        ("Success", "Timeout", "AgentError"),
-        {"episode": {"timeoutSeconds": 8}},
+        ("Success",),
+    ),
+    "what its own runner listens to, read away, and its work": Attack(
+        "for f in /proc/1/fd/*; do cat $f >/dev/null 2>&1 & done;"
+        " i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done; stamp",
+        ("Success",),
     ),
     "the forged end of a failure": Attack(
         f"stamp; {CHANNELS} echo 'rc agent 0' >$f;; esac; done; exit 3", ("AgentError",)

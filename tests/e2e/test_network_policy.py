@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e import operator
 from tests.e2e.api import Manifest
 from tests.e2e.cluster import wait
 from tests.e2e.team import SERVERS, STAMP, Team
@@ -30,6 +31,11 @@ def test_the_policies_are_there_before_the_first_pod_and_an_edit_is_put_right_wh
     team.wait_for("Succeeded")
 
     assert found == {}
+    (reports,) = [rule for rule in first["spec"]["egress"] if rule["ports"][0]["port"] == 8080]
+    (peer,) = reports["to"]
+    assert set(peer["namespaceSelector"]["matchLabels"].values()) == {operator.NAMESPACE}
+    (its_pod,) = team.cluster.api.items("pods", operator.NAMESPACE)
+    assert peer["podSelector"]["matchLabels"].items() <= its_pod["metadata"]["labels"].items()
     assert first["metadata"]["creationTimestamp"] <= pod["metadata"]["creationTimestamp"]
     assert _selects(first, pod)
     assert _selects(of_class, pod)

@@ -1,5 +1,7 @@
 """What an agent writes where the runner listens, and what comes of it."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -71,11 +73,16 @@ def test_program_under_test_that_forges_the_end_of_the_acceptance_command_fails_
     assert remote.head(BRANCH) is None
 
 
-def test_channels_can_be_used_one_way_only_by_whoever_shares_the_user(tmp_path: Path):
-    Control(tmp_path, ()).open()
+def test_channel_of_words_is_closed_to_everybody_after_the_greeting(tmp_path: Path):
+    control = Control(tmp_path, ())
+    control.open()
+    shims = [os.open(tmp_path / "go", os.O_RDONLY | os.O_NONBLOCK)]
+    shims.append(os.open(tmp_path / "done", os.O_WRONLY))
+    os.write(shims[1], b"\nhello\n")
 
-    modes = {fifo.name: fifo.stat().st_mode & 0o777 for fifo in tmp_path.iterdir()}
-    assert (modes["go"], modes["done"]) == (0o400, 0o200)
+    control.greet()
+
+    assert [stat.S_IMODE(os.fstat(end).st_mode) for end in shims] == [0, 0]
 
 
 def test_daemon_that_answers_for_the_agents_container_does_not_live_on_beside_verify(

@@ -14,7 +14,8 @@ in it; `go` appears last. Lines on `go`:
   when none is left.
 - `exit`: end.
 
-Every process of the container can read and write these FIFOs through /proc/1/fd. So keys come only
+A process with root's rights can read and write these FIFOs through /proc/1/fd; from everybody else
+the runner takes the rights to `go` and `done` away after `hello`. All the same, keys come only
 while there is no other process: after `hello`, and after `killed`. They are shell variables, never
 exported and never an argument of a program. A kernel that lets a process trace any other of the
 same user (kernel.yama.ptrace_scope 0) lets it read them, and no shell can prevent that.

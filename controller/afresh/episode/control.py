@@ -19,9 +19,6 @@ Sink = Callable[[bytes], None]
 
 CLOSED = "closed"
 FIFOS = ("done", "out", "err", "go")  # the shim waits for the last
-# One way only: else a program in there could hear the shim's answers before the runner does, and
-# change them, or fill the runner's channel. On its read-only mount it cannot change a mode.
-MODES = {"done": 0o200, "go": 0o400}
 CHUNK = 1 << 16
 WORD_LIMIT = 256
 RESEND_SECONDS = 0.5
@@ -99,7 +96,6 @@ class Control:
             # Read-write: the shim's open does not wait for us, and ours not for the shim.
             mode = os.O_RDWR if name == "go" else os.O_RDONLY
             self._fds[name] = os.open(hidden, mode | os.O_NONBLOCK | os.O_CLOEXEC)
-            os.fchmod(self._fds[name], MODES.get(name, 0o600))
         for name in FIFOS:
             (self._directory / f".{name}").rename(self._directory / name)
             if name != "go":
@@ -116,6 +112,7 @@ class Control:
             for word in self._hear(None):
                 if word == "hello":
                     self._forget_names()
+                    self._lock()
                     self._greeted = True
                     self._give_keys()
                     return
@@ -187,6 +184,15 @@ class Control:
         self._keys = {name: _Keys(_new_key(), _new_key()) for name in self._commands}
         words = (f"{name} {keys.started} {keys.ended}" for name, keys in self._keys.items())
         self._say(f"keys {self._killed} {' '.join(words)}")
+
+    def _lock(self) -> None:
+        """Let nobody open the words' FIFOs any more; the shim has them open.
+
+        Through /proc a program of the same user could else read the shim's answers before the
+        runner, or speak in its place. It sees a read-only mount, so it cannot change a mode.
+        """
+        for name in ("go", "done"):
+            os.fchmod(self._fds[name], 0)
 
     def _forget_names(self) -> None:
         for name in FIFOS:
