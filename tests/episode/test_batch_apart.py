@@ -58,13 +58,15 @@ def test_the_brief_of_a_raised_revision_does_not_say_that_its_work_is_done(
     assert "is done" not in remote.file(BRANCH, "brief")
 
 
-def test_what_an_agent_leaves_in_the_pods_shared_memory_is_gone_before_verify(
+def test_what_one_acceptance_command_leaves_in_shared_memory_is_gone_for_the_next(
     pod: Pod, remote: Remote
 ) -> None:
-    shared = pod.root / "dev/shm"
-    leave = f"mkdir -p {shared}/a/b; touch {shared}/a/b/c {shared}/.planted; chmod 0 {shared}/a"
-    task = make_task(verify=Verify(command=("sh", "-c", f'test -z "$(ls -A {shared})"')))
+    memory = pod.root / "verify-shm"
+    first, second = tasks_for("echo a > a", "echo b > b")
+    leaves = f"mkdir -p {memory}/d; touch {memory}/d/x {memory}/.hidden; chmod 0 {memory}/d"
+    first = replace(first, verify=Verify(command=("sh", "-c", leaves)))
+    second = replace(second, verify=Verify(command=("sh", "-c", f'test -z "$(ls -A {memory})"')))
 
-    pod.run(make_order(remote.url, f"{leave}; echo hello > hello.txt", tasks=(task,)))
+    report = pod.run(replace(batch(remote), tasks=(first, second)))
 
-    assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, pod.log

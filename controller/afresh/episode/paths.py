@@ -10,7 +10,6 @@ from afresh.contract import pod_layout as at
 
 TERMINATION_LOG = "/dev/termination-log"
 # One for all containers of a pod.
-SHARED_MEMORY = "/dev/shm"  # noqa: S108  # named to be emptied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +19,7 @@ class Seen:
     tree: Path
     home: Path
     tmp: Path = Path("/tmp")  # noqa: S108  # a volume of the container's own
+    memory: Path = Path("/dev/shm")  # noqa: S108  # likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,6 @@ class Paths:
     agent_control: Path = Path(at.AGENT_CONTROL)
     verify_control: Path = Path(at.VERIFY_CONTROL)
     termination_log: Path = Path(TERMINATION_LOG)
-    shared_memory: Path = Path(SHARED_MEMORY)
     agent_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     verify_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     gateway_port: int = at.GATEWAY_PORT
@@ -67,10 +66,12 @@ class Paths:
             agent_control=below(at.AGENT_CONTROL),
             verify_control=below(at.VERIFY_CONTROL),
             termination_log=below(TERMINATION_LOG),
-            shared_memory=below(SHARED_MEMORY),
             agent_sees=Seen(tree=below(at.WORKTREE), home=below(at.AGENT_HOME)),
             verify_sees=Seen(
-                tree=below(at.CHECKOUT), home=below("/home/verify"), tmp=below("/verify-tmp")
+                tree=below(at.CHECKOUT),
+                home=below("/home/verify"),
+                tmp=below("/verify-tmp"),
+                memory=below("/verify-shm"),
             ),
             gateway_port=0,
         )

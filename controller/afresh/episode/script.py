@@ -31,7 +31,7 @@ HIDDEN = (
 class Script:
     """A program with its arguments and environment, to run in a container's own tree.
 
-    `is_emptied`: nothing that ran there before leaves it anything in HOME and /tmp.
+    `is_emptied`: nothing that ran there before leaves it anything in HOME, /tmp and /dev/shm.
     """
 
     argv: Sequence[str]
@@ -60,7 +60,8 @@ class Script:
 
     def _emptying(self) -> Iterator[str]:
         """Lines that remove everything, and end the script where that cannot be done."""
-        for folder in map(shlex.quote, map(str, (self.seen.home, self.seen.tmp))):
+        for path in (self.seen.home, self.seen.tmp, self.seen.memory):
+            folder = shlex.quote(str(path))
             everything = f"{folder}/* {folder}/.[!.]* {folder}/..?*"
             yield f"chmod -R u+rwX {everything} 2>/dev/null"
             yield f"rm -rf -- {everything}"

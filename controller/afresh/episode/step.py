@@ -48,7 +48,7 @@ def run_step(
 ) -> StepEnd:
     """Run `step` as the script `name`; print its output as it comes. Raises Ended.
 
-    `is_emptied`: HOME and /tmp are emptied first.
+    `is_emptied`: HOME, /tmp and /dev/shm are emptied first.
     """
     tail = Tail()
 

@@ -29,8 +29,6 @@ class Verdict:
 def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
     tree, index = _tree(work, task, commit)
-    # All else that verify can read is its own.
-    worktree.empty(work.paths.shared_memory)
     meet(work.verify_control)
     started = time.monotonic()
     end, problem = _steps(work, task)
@@ -56,7 +54,7 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
-    # What one subtask's tests have left in HOME and /tmp must not decide about the next one.
+    # What one subtask's tests have left must not decide about the next one.
     is_emptied = len(work.order.tasks) > 1
     if setup:
         end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
