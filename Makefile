@@ -44,8 +44,8 @@ apiserver: .venv/.ready ## The tests on a real etcd and API server
 e2e: .venv/.ready ## The tests on a real node
 	$(PYTHON) -m pytest -q -m cluster
 
-test-matrix: .venv/.ready ## Every agent program against every kind of a provider's answer, in pods
-	$(PYTHON) -m pytest -q tests/e2e/full_matrix.py
+test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
+	$(PYTHON) -m pytest -q tests/e2e/full_matrix.py tests/e2e/full_scale.py
 
 kueue: ## Build Kueue's controller for its tests, which are left out without it (10 minutes)
 	@python3 deploy/cluster install --only kueue
