@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 VERSION_3 = 0x20080522
-DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
+DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER = 1, 2, 3
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -20,7 +20,7 @@ def bound_by_permissions() -> Iterator[None]:
     header, sets = (ctypes.c_uint32 * 2)(VERSION_3, 0), (_Sets * 2)()
     _call("capget", header, sets)
     before = sets[0].effective
-    sets[0].effective = before & ~(1 << DAC_OVERRIDE | 1 << DAC_READ_SEARCH)
+    sets[0].effective = before & ~(1 << DAC_OVERRIDE | 1 << DAC_READ_SEARCH | 1 << FOWNER)
     _call("capset", header, sets)
     try:
         yield

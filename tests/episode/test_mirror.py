@@ -3,6 +3,8 @@
 import os
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +13,22 @@ import pytest
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.mirror import CURRENT, FRESH_SECONDS, GIVEN_UP, MOST_PACKS
+from afresh.episode.mirror import (
+    CURRENT,
+    FRESH_SECONDS,
+    GIVEN_UP,
+    MOST_PACKS,
+    RETRY_SECONDS,
+    UNUSED_SECONDS,
+)
 from afresh.episode.prepare import Start
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.privileges import bound_by_permissions
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 
 BRANCH = "afresh/demo"
+ANOTHER = 4711
 
 
 def cached(remote: Remote, script: str = "echo hello > hello.txt", **changes: object) -> Order:
@@ -204,15 +215,21 @@ def test_volume_that_cannot_be_written_is_done_without(
     assert start(runner).head == remote.head("main")
 
 
+@contextmanager
+def unreadable(remote: Remote, away: Path) -> Iterator[None]:
+    """Let the server lack a file of its repository."""
+    blob = git(remote.directory, "rev-parse", "main:README.md")
+    file = remote.directory / "objects" / blob[:2] / blob[2:]
+    moved = file.rename(away / blob)
+    yield
+    moved.rename(file)
+
+
 def test_mirror_that_could_not_be_filled_is_not_tried_again_at_once(
     tmp_path: Path, volume: Path, remote: Remote
 ):
-    blob = git(remote.directory, "rev-parse", "main:README.md")
-    file = remote.directory / "objects" / blob[:2] / blob[2:]
-    away = file.rename(tmp_path / blob)
-    with pytest.raises(Ended):
+    with unreadable(remote, tmp_path), pytest.raises(Ended):
         start(runner_at(volume, tmp_path / "failing", cached(remote)))
-    away.rename(file)
     (folder,) = volume.iterdir()
     left = [path.name for path in folder.iterdir()]
 
@@ -220,6 +237,43 @@ def test_mirror_that_could_not_be_filled_is_not_tried_again_at_once(
 
     assert begun.head == remote.head("main")
     assert left == [path.name for path in folder.iterdir()] == [GIVEN_UP]
+
+
+def test_mirror_that_another_user_gave_up_is_given_up_again_after_the_next_trial(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    runners = [runner_at(volume, tmp_path / name, cached(remote)) for name in ("one", "other")]
+    with unreadable(remote, tmp_path):
+        with pytest.raises(Ended):
+            start(runners[0])
+        (folder,) = volume.iterdir()
+        given_up = folder / GIVEN_UP
+        given_up.chmod(0o644)
+        then = given_up.stat().st_mtime - RETRY_SECONDS - 1
+        os.utime(given_up, (then, then))
+        os.chown(given_up, ANOTHER, ANOTHER)
+
+        with bound_by_permissions(), pytest.raises(Ended):
+            start(runners[1])
+
+    assert given_up.stat().st_mtime > then + RETRY_SECONDS
+
+
+def test_mirror_that_was_replaced_goes_after_a_week_though_the_new_one_is_well(
+    tmp_path: Path, filled: Path, remote: Remote
+):
+    mirror = mirror_of(filled)
+    old, young = mirror.with_name("old"), mirror.with_name("young")
+    for path in (old, young):
+        (path / "objects").mkdir(parents=True)
+    then = old.stat().st_mtime - UNUSED_SECONDS - 1
+    os.utime(old, (then, then))
+    grow_old(filled)
+
+    start(runner_at(filled, tmp_path / "next", cached(remote)))
+
+    left = {path.name for path in mirror.parent.iterdir()}
+    assert left == {CURRENT, mirror.name, young.name}
 
 
 def test_no_credential_is_on_the_volume(filled: Path):

@@ -79,6 +79,25 @@ NOW = 1_800_000_000.0
             Fault.READ_ONLY,
         ),
         ("remote: Permission to a/archived.git denied to b.", Fault.DENIED),
+        (
+            "remote: You have exceeded a secondary rate limit.\n"
+            "fatal: unable to access 'u': The requested URL returned error: 403",
+            Fault.UNREACHABLE,
+        ),
+        (
+            "remote: You have exceeded your limit of 100 concurrent git operations",
+            Fault.UNREACHABLE,
+        ),
+        (
+            "remote: warning: GH001: Large files detected. You may want to try Git LFS.\n"
+            "! a:refs/heads/b\t[remote rejected] (cannot lock ref 'refs/heads/b')",
+            Fault.MOVED,
+        ),
+        (
+            "remote: GitLab: Your push cannot be completed because this repository has exceeded "
+            "the allocated storage for your project.",
+            Fault.FULL,
+        ),
         ("remote: fatal: write error: No space left on device", Fault.UNREACHABLE),
         ("fatal: no commits selected for shallow requests", Fault.NO_EXCLUDE),
         ("fatal: Server does not support --shallow-exclude", Fault.NO_EXCLUDE),

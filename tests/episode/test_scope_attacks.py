@@ -134,6 +134,14 @@ def test_a_hundred_thousand_ignored_odd_files_are_looked_up_at_once(desk: Desk):
     assert [change.path for change in desk.take().changes] == ["src/.gitignore"]
 
 
+def test_twenty_thousand_huge_files_are_looked_up_at_once(desk: Desk):
+    script = """python3 -c '
+for n in range(20_000):
+    with open(f"src/{n}", "wb") as file: file.truncate(101 << 20)'"""
+
+    assert judged(desk, script) == "The agent left a file of over 100 MiB at src/0."
+
+
 def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):
     want = "The agent added more files than maxNewFiles allows: src/0, src/1, src/10, src/100"
 

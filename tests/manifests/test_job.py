@@ -244,7 +244,18 @@ def test_proxies_of_the_class_are_the_runners_too_and_never_stand_before_the_gat
             **proxy,
         }.items()
     )
-    assert set(variables(job, "verify")) == {"HOME", "AFRESH_PIDS_LIMIT"}
+
+
+def test_verify_has_the_variables_of_the_class_because_setup_runs_there_too() -> None:
+    env = [
+        {"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"},
+        {"name": "PIP_INDEX_URL", "value": "https://pypi.example.com"},
+    ]
+    job = make_job({"env": env, **ENVIRONMENT})
+
+    assert variables(job, "verify") == variables(job, "agent")
+    assert "PIP_INDEX_URL" in variables(job, "verify")
+    assert "envFrom" not in container(job, "verify")
 
 
 def test_the_token_is_bound_to_the_audience_and_in_the_runner_alone() -> None:

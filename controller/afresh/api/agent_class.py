@@ -215,7 +215,7 @@ class AgentClassSpec(ApiModel):
     pricing: Annotated[tuple[ModelPricing, ...], MapBy("model")] = Field(default=(), max_length=64)
     """What tokens cost; the first entry that matches the model's name counts."""
     env: Annotated[tuple[EnvVar, ...], MapBy("name")] = Field(default=(), max_length=64)
-    """What the agent may see besides, such as a proxy or a private package index."""
+    """What agent and verify may see besides, such as a proxy or a private package index."""
     egress: tuple[EgressRule, ...] = Field(default=(), max_length=64)
     """What the pods may reach beyond the default, as in a NetworkPolicy: a git server or a model
     inside the cluster, a proxy, a package index."""

@@ -29,12 +29,19 @@ class Fault(Enum):
 
 
 # What a server says in its own words about a push; they come before what git makes of it.
-_SAID = re.compile(r"(?m)^(?:remote|ERROR): .*$|\[remote rejected\] \(.*\)$")
+# A mere warning refuses nothing.
+_SAID = re.compile(r"(?m)^(?:remote|ERROR): (?!\s*[Ww]arning:).*$|\[remote rejected\] \(.*\)$")
 _WORDS: tuple[tuple[Fault, str], ...] = (
+    # Of a limit on requests: what they carried is not to blame.
+    (
+        Fault.UNREACHABLE,
+        r"\brate.?limit|(too many|limit of .{0,40})\b(requests|connections|operations)\b",
+    ),
     (
         Fault.FULL,
         r"quota exceeded|over (its |the )?(disk |storage )?quota"
-        r"|exceed(ed)? (its|the) ((allocated )?storage|size) (limit|quota)",
+        r"|exceed(ed)? (its|the) ((allocated )?storage|size) (limit|quota)"
+        r"|exceed(ed)? the allocated storage",
     ),
     (
         Fault.TOO_LARGE,

@@ -64,8 +64,12 @@ class Mirror:
         if self._is_young(self.folder / GIVEN_UP, RETRY_SECONDS):
             return False
         try:
-            found = self._current() or self._make()
-            self._refresh(found)
+            found = self._current()
+            if found is None:
+                found = self._make()
+            else:
+                self._refresh(found)
+                self._remove_unused()
         except GitError as error:
             if error.fault is not Fault.OTHER:
                 return False
@@ -146,6 +150,7 @@ class Mirror:
             shutil.rmtree(made, ignore_errors=True)
             # A history too long for this would cost every episode as much again.
             if isinstance(error, GitError) and error.fault in TIRESOME:
+                (self.folder / GIVEN_UP).unlink(missing_ok=True)  # another user's cannot be touched
                 (self.folder / GIVEN_UP).touch()
             raise
         link = self.folder / f"{made.name}.link"
@@ -172,7 +177,7 @@ class Mirror:
         for path in self.folder.iterdir():
             if path.is_symlink() or path.is_file() or path == current:
                 continue
-            if time.time() - path.stat().st_mtime > UNUSED_SECONDS:
+            if not self._is_young(path, UNUSED_SECONDS):
                 shutil.rmtree(path, ignore_errors=True)
 
 

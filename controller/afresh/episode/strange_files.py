@@ -5,7 +5,7 @@ is ignored there is never staged and so may be anything.
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from afresh.core.text import one_line
@@ -22,7 +22,10 @@ def first_strange(git: Git, head: str, tree: Path) -> str | None:
 
     Raises OSError where a folder cannot be read.
     """
-    found = dict(_strange(git, head, tree))
+    huge: dict[str, int] = {}
+    found = dict(_strange(tree, huge))
+    for path in _stored(git, head, huge) if huge else ():
+        del found[path]
     ignored = _ignored(git, tree, found) if found else ()
     return next((sentence for path, sentence in found.items() if path not in ignored), None)
 
@@ -37,7 +40,8 @@ def _ignored(git: Git, tree: Path, paths: Collection[str]) -> Collection[str]:
     return frozenset(os.fsdecode(listed).split("\0"))
 
 
-def _strange(git: Git, head: str, tree: Path) -> Iterator[tuple[str, str]]:
+def _strange(tree: Path, huge: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield path and sentence; note the sizes of huge files."""
     folders = [""]
     while folders:
         prefix = folders.pop()
@@ -56,14 +60,15 @@ def _strange(git: Git, head: str, tree: Path) -> Iterator[tuple[str, str]]:
                 folders.append(path)
             elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
                 yield path, f"The agent left neither a file nor a link at {one_line(path)}."
-            elif _is_huge(git, head, path, entry.stat(follow_symlinks=False).st_size):
+            elif (size := entry.stat(follow_symlinks=False).st_size) > LARGEST_BYTES:
+                huge[path] = size
                 yield path, f"The agent left a file of over 100 MiB at {one_line(path)}."
 
 
-def _is_huge(git: Git, head: str, path: str, size: int) -> bool:
-    """Whether a file is too large, and not so on the branch."""
-    if size <= LARGEST_BYTES:
-        return False
-    asked = os.fsencode(f"{head}:{path}\n")
-    stored = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked)
-    return stored.strip() != str(size).encode()
+def _stored(git: Git, head: str, huge: Mapping[str, int]) -> Collection[str]:
+    """Return those that are as large on the branch. Git is asked once, however many there are."""
+    names = [path for path in huge if "\n" not in path]
+    asked = b"".join(os.fsencode(f"{head}:{path}\n") for path in names)
+    sizes = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).split(b"\n")
+    pairs = zip(names, sizes, strict=False)  # after the last one nothing follows
+    return [path for path, size in pairs if size == str(huge[path]).encode()]

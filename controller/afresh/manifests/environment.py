@@ -1,6 +1,7 @@
 """The environment variables of an episode's containers.
 
-Owns what each is given: the agent what its class says, the runner only how to reach the provider.
+Owns what each is given: agent and verify what the class says, the runner only how to reach the
+provider.
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ def shim_environment(pids_limit: int) -> list[dict[str, Any]]:
 
 
 def agent_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
-    """Return what the class gives its agent; a proxy never stands before the gateway."""
+    """Return what the class gives agent and verify; a proxy never stands before the gateway."""
     given = _of_class(spec)
     if not any(item["name"] in PROXIES for item in given):
         return given

@@ -186,7 +186,11 @@ def _verify(parts: PodParts) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
-        "env": shim_environment(parts.pids_limit),
+        # Setup runs here too, and needs the package index and the proxy as it did before the agent.
+        "env": [
+            *shim_environment(parts.pids_limit),
+            *agent_environment(parts.agent_class.spec),
+        ],
         # It never works while the agent does, so it asks for nothing and may use as much.
         "resources": {"requests": VERIFY_REQUESTS, "limits": _limits(parts)},
         "securityContext": CONTAINER_SECURITY,
