@@ -20,6 +20,8 @@ GROUPS = {
     "services": "api/v1",
     "secrets": "api/v1",
     "events": "api/v1",
+    "persistentvolumes": "api/v1",
+    "persistentvolumeclaims": "api/v1",
     "deployments": "apis/apps/v1",
     "endpointslices": "apis/discovery.k8s.io/v1",
     "jobs": "apis/batch/v1",

@@ -40,7 +40,7 @@ for process in /proc/[0-9]*; do tr '\0' ' ' <$process/cmdline; echo; done | sort
 echo PROBE ENDS
 exit 1
 """
-# All that differs from pod to pod, and none of it counts attempts: docs/own-agent.md lists the same.
+# All that differs from pod to pod; docs/own-agent.md lists the same. None of it counts attempts.
 DIFFERS = {
     "UID": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     "CONTAINER": r"(?:(?<=sandboxes/)|(?<=containers/)|(?<=podUID/))[0-9a-f]{64}",
