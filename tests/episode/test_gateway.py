@@ -6,6 +6,7 @@ import aiohttp
 import pytest
 
 from afresh.contract.report import Usage
+from afresh.episode.model_api import Fault
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 
@@ -154,6 +155,27 @@ async def test_refusal_reaches_the_agent_with_its_status_body_and_no_wait_that_i
         assert answer.headers["Request-Id"] == "r"
         assert answer.headers.get("Retry-After") == want
         assert (await answer.json())["error"]["message"] == "slow"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Retry_After": "1800000000"}, id="seconds since the epoch as a wait"),
+        pytest.param(
+            {"Anthropic_Ratelimit_Unified_Reset": "1800000000000"}, id="thousandths of a second"
+        ),
+        pytest.param({"Retry_After": "9" * 400}, id="more than a number holds"),
+    ],
+)
+async def test_reset_time_that_no_limit_has_is_believed_by_nobody(headers: dict[str, str]):
+    async with (
+        talking(refuses(429, "rate_limit_error", **headers)) as talk,
+        talk.client.post(MESSAGES, json={}) as answer,
+    ):
+        assert "Retry-After" not in answer.headers
+
+    assert talk.gateway.meter.last_fault is Fault.RATE_LIMITED
+    assert talk.gateway.meter.not_before is None
 
 
 async def test_nobody_is_let_in_before_the_agent_starts():
