@@ -37,12 +37,13 @@ def make_gateway(
     prices: tuple[Price, ...] = (),
     budget: Budget | None = None,
     authorities: Path = Path("/nowhere"),
+    port: int = 0,
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
         api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
-    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), 0)
+    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), port)
 
 
 @dataclass

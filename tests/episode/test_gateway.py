@@ -1,6 +1,7 @@
 """What passes through the gateway, in both directions, and what does not."""
 
 import asyncio
+import socket
 
 import aiohttp
 import pytest
@@ -187,6 +188,26 @@ async def test_nobody_is_let_in_before_the_agent_starts():
         gateway.close()
 
     assert provider.asked == []
+
+
+async def test_address_is_the_gateways_before_it_listens_and_the_next_ones_after_its_end():
+    async with providing(streams(*events())) as provider:
+        gateway = make_gateway(provider.url)
+        port = int(gateway.url.rpartition(":")[2])
+        with socket.socket() as thief:
+            thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                thief.bind(("127.0.0.1", port))
+        async with aiohttp.ClientSession(gateway.url) as client:
+            gateway.open()
+            await client.post(MESSAGES, json={})
+            await asyncio.to_thread(gateway.close)
+            gateway = make_gateway(provider.url, port=port)
+            gateway.open()
+            await client.post(MESSAGES, json={})
+            await asyncio.to_thread(gateway.close)
+
+    assert len(provider.asked) == 2
 
 
 async def test_gateway_that_is_closed_before_it_served_anything_ends():
