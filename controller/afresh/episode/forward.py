@@ -143,6 +143,8 @@ class Forwarder:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
         async with self._desk.asked_by(request) as asked:
+            if turn and isinstance(asked.body, bytes):
+                turn.size = len(asked.body)
             asking = build_request(self._session, self._upstream, request, asked)
             try:
                 answer = await asking
