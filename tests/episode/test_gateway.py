@@ -18,7 +18,7 @@ async def test_pieces_of_a_stream_arrive_before_its_end():
         talking(streams(*events(), gate=gate)) as talk,
         talk.client.post(MESSAGES, json={}) as answer,
     ):
-        first = await asyncio.wait_for(answer.content.readuntil(b"\n\n"), 10)
+        first = await asyncio.wait_for(answer.content.readuntil(b"\n\n"), 60)
         gate.set()
         rest = await answer.content.read()
 
@@ -93,7 +93,7 @@ async def raw_status(url: str, method: str, path: str) -> int:
     host, _, port = url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
-    line = await asyncio.wait_for(reader.readline(), 10)
+    line = await asyncio.wait_for(reader.readline(), 60)
     writer.close()
     await writer.wait_closed()
     return int(line.split()[1])
@@ -134,7 +134,7 @@ async def test_request_without_a_turn_left_is_refused_before_its_body_is_read():
         host, _, port = talk.gateway.url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(f"POST {MESSAGES} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".encode())
-        line = await asyncio.wait_for(reader.readline(), 10)
+        line = await asyncio.wait_for(reader.readline(), 60)
         writer.close()
 
     assert line.split()[1] == b"400"

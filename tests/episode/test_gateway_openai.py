@@ -117,7 +117,7 @@ async def test_stream_passes_unchanged_and_before_its_end():
         talking_to(API, streams(*CHUNKS, gate=gate)) as talk,
         talk.client.post(CHAT, json={"stream": True}) as got,
     ):
-        first = await asyncio.wait_for(got.content.readuntil(b"\n\n"), 10)
+        first = await asyncio.wait_for(got.content.readuntil(b"\n\n"), 60)
         gate.set()
         rest = await got.content.read()
 
