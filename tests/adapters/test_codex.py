@@ -135,7 +135,7 @@ def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str
             read(STARTED, TURN), 1, Outcome.CONTEXT_EXHAUSTED, id="stopped before it is compacted"
         ),
         pytest.param(
-            read(STARTED, TURN, errors=("Error: no server",)),
+            read(STARTED, TURN, errors=("Error: no server", "", "Caused by:", "    no route")),
             1,
             Outcome.AGENT_ERROR,
             id="a turn that stops with a word on standard error",

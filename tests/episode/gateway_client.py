@@ -37,12 +37,13 @@ def make_gateway(
     prices: tuple[Price, ...] = (),
     budget: Budget | None = None,
     authorities: Path = Path("/nowhere"),
+    port: int = 0,
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
         api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
-    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), 0)
+    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), port)
 
 
 @dataclass
@@ -87,14 +88,19 @@ async def talking(
 
 @asynccontextmanager
 async def talking_to(
-    api: ModelApi, answer: Answer, *, model: str | None = None, prices: tuple[Price, ...] = ()
+    api: ModelApi,
+    answer: Answer,
+    *,
+    model: str | None = None,
+    prices: tuple[Price, ...] = (),
+    budget: Budget | None = None,
 ) -> AsyncIterator[Talk]:
     """As `talking`, with a provider whose API is `api`."""
     async with providing(answer) as provider:
         upstream = Upstream(
             api=api, endpoint=provider.url, key=KEY, model=model, authorities=Path("/nowhere")
         )
-        gateway = Gateway(upstream, Meter(20, prices), Log(Redactor()), 0)
+        gateway = Gateway(upstream, Meter(20, prices, budget), Log(Redactor()), 0)
         async with _opened(provider, gateway) as talk:
             yield talk
 

@@ -12,6 +12,7 @@ import pytest
 
 from afresh.contract.order import Agent, PlanLine
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
+from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
 
@@ -62,7 +63,7 @@ def agent_of(name: AdapterName) -> Agent:
         endpoint="http://127.0.0.1:9",
         credentials_mode=CredentialsMode.GATEWAY,
         secret_name="model-key",
-        timeout_seconds=20,
+        timeout_seconds=AGENT_SECONDS,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from afresh.contract.order import Agent, Budget, Order, PlanLine, Price, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.demo.claude_cli import install
+from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, Started, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.report_endpoint import listening
@@ -52,7 +53,7 @@ def order_for(remote: Remote, model_port: int, prompt: str, **changes: object) -
         endpoint=f"http://127.0.0.1:{model_port}",
         credentials_mode=CredentialsMode.GATEWAY,
         secret_name="anthropic",
-        timeout_seconds=60,
+        timeout_seconds=AGENT_SECONDS,
         pricing=(PRICE,),
     )
     task = make_task(prompt=prompt)

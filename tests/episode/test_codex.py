@@ -10,7 +10,7 @@ import pytest
 
 from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
-from tests.episode.matrix import KEY, PROGRAMS
+from tests.episode.matrix import AGENT_SECONDS, KEY, PROGRAMS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.servers import DEMO, Remote, git, serving
@@ -42,7 +42,7 @@ def order_for(remote: Remote, model_port: int, prompt: str, **changes: object) -
         endpoint=f"http://127.0.0.1:{model_port}",
         credentials_mode=CredentialsMode.GATEWAY,
         secret_name="openai",
-        timeout_seconds=50,
+        timeout_seconds=AGENT_SECONDS,
     )
     tasks = (make_task(prompt=prompt),)
     return make_order(remote.url, "", agent=replace(agent, **changes), tasks=tasks)

@@ -1,11 +1,13 @@
 """What passes through the gateway, in both directions, and what does not."""
 
 import asyncio
+import socket
 
 import aiohttp
 import pytest
 
 from afresh.contract.report import Usage
+from afresh.episode.model_api import Fault
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 
@@ -16,7 +18,7 @@ async def test_pieces_of_a_stream_arrive_before_its_end():
         talking(streams(*events(), gate=gate)) as talk,
         talk.client.post(MESSAGES, json={}) as answer,
     ):
-        first = await asyncio.wait_for(answer.content.readuntil(b"\n\n"), 10)
+        first = await asyncio.wait_for(answer.content.readuntil(b"\n\n"), 60)
         gate.set()
         rest = await answer.content.read()
 
@@ -91,7 +93,7 @@ async def raw_status(url: str, method: str, path: str) -> int:
     host, _, port = url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
-    line = await asyncio.wait_for(reader.readline(), 10)
+    line = await asyncio.wait_for(reader.readline(), 60)
     writer.close()
     await writer.wait_closed()
     return int(line.split()[1])
@@ -132,7 +134,7 @@ async def test_request_without_a_turn_left_is_refused_before_its_body_is_read():
         host, _, port = talk.gateway.url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(f"POST {MESSAGES} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".encode())
-        line = await asyncio.wait_for(reader.readline(), 10)
+        line = await asyncio.wait_for(reader.readline(), 60)
         writer.close()
 
     assert line.split()[1] == b"400"
@@ -156,6 +158,27 @@ async def test_refusal_reaches_the_agent_with_its_status_body_and_no_wait_that_i
         assert (await answer.json())["error"]["message"] == "slow"
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Retry_After": "1800000000"}, id="seconds since the epoch as a wait"),
+        pytest.param(
+            {"Anthropic_Ratelimit_Unified_Reset": "1800000000000"}, id="thousandths of a second"
+        ),
+        pytest.param({"Retry_After": "9" * 400}, id="more than a number holds"),
+    ],
+)
+async def test_reset_time_that_no_limit_has_is_believed_by_nobody(headers: dict[str, str]):
+    async with (
+        talking(refuses(429, "rate_limit_error", **headers)) as talk,
+        talk.client.post(MESSAGES, json={}) as answer,
+    ):
+        assert "Retry-After" not in answer.headers
+
+    assert talk.gateway.meter.last_fault is Fault.RATE_LIMITED
+    assert talk.gateway.meter.not_before is None
+
+
 async def test_nobody_is_let_in_before_the_agent_starts():
     async with providing(streams(*events())) as provider:
         gateway = make_gateway(provider.url)
@@ -165,6 +188,26 @@ async def test_nobody_is_let_in_before_the_agent_starts():
         gateway.close()
 
     assert provider.asked == []
+
+
+async def test_address_is_the_gateways_before_it_listens_and_the_next_ones_after_its_end():
+    async with providing(streams(*events())) as provider:
+        gateway = make_gateway(provider.url)
+        port = int(gateway.url.rpartition(":")[2])
+        with socket.socket() as thief:
+            thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                thief.bind(("127.0.0.1", port))
+        async with aiohttp.ClientSession(gateway.url) as client:
+            gateway.open()
+            await client.post(MESSAGES, json={})
+            await asyncio.to_thread(gateway.close)
+            gateway = make_gateway(provider.url, port=port)
+            gateway.open()
+            await client.post(MESSAGES, json={})
+            await asyncio.to_thread(gateway.close)
+
+    assert len(provider.asked) == 2
 
 
 async def test_gateway_that_is_closed_before_it_served_anything_ends():

@@ -215,9 +215,9 @@ async def test_agent_that_hangs_up_ends_the_request_to_the_provider_uses_a_turn_
 
     async with talking(hang) as talk:
         asking = asyncio.create_task(talk.ask())
-        await asyncio.wait_for(arrived.wait(), 10)
+        await asyncio.wait_for(arrived.wait(), 60)
         asking.cancel()
-        await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(ended.wait(), 60)
 
     assert talk.gateway.meter.last_fault is None
     assert talk.usage == Usage(turns=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from afresh.contract.order import Price
+from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.model_access import _root
 from afresh.episode.model_api import Fault
@@ -117,7 +117,7 @@ async def test_stream_passes_unchanged_and_before_its_end():
         talking_to(API, streams(*CHUNKS, gate=gate)) as talk,
         talk.client.post(CHAT, json={"stream": True}) as got,
     ):
-        first = await asyncio.wait_for(got.content.readuntil(b"\n\n"), 10)
+        first = await asyncio.wait_for(got.content.readuntil(b"\n\n"), 60)
         gate.set()
         rest = await got.content.read()
 
@@ -258,6 +258,16 @@ async def test_connection_that_breaks_after_the_last_word_is_a_whole_answer():
 
     assert talk.usage.turns == 1
     assert talk.gateway.meter.last_fault is None
+
+
+async def test_chunk_that_comes_before_the_answer_says_nothing_of_its_model():
+    filtered = chunk(model="", prompt_filter_results=[{"prompt_index": 0}])
+    budget = Budget(max_cost_usd="5")
+    async with talking_to(API, streams(filtered, *CHUNKS), prices=(PRICE,), budget=budget) as talk:
+        await talk.ask(path=CHAT)
+
+    assert talk.gateway.meter.unpriced_model is None
+    assert talk.usage == WANT
 
 
 async def test_stream_without_a_last_word_is_none():

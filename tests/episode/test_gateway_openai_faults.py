@@ -1,5 +1,6 @@
 """Why requests to an OpenAI API fail, as the gateway tells, and when it says to come back."""
 
+import asyncio
 import contextlib
 import json
 from typing import Any
@@ -145,6 +146,19 @@ async def test_chat_whose_stream_breaks_off_with_an_error_is_a_turn_and_its_faul
 
     assert talk.usage.turns == 1
     assert talk.gateway.meter.last_fault is Fault.UNAVAILABLE
+
+
+async def test_agent_that_does_not_wait_for_the_count_has_used_what_it_asked():
+    part = {"model": "gpt-x", "choices": [{"delta": {"content": "Hi"}}]}
+    gate, chunk = asyncio.Event(), f"data: {json.dumps(part)}\n\n".encode()
+    async with talking_to(API, streams(chunk, chunk, gate=gate)) as talk:
+        async with talk.client.post(CHAT, json={"messages": "x" * 4000}) as got:
+            await got.content.readuntil(chunk)
+            got.close()
+        await talk.close()
+        gate.set()
+
+    assert 1000 <= talk.usage.input_tokens <= 1010
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.demo.programs import node_folder, npm_program
+from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.servers import DEMO, Remote, serving
@@ -45,7 +46,7 @@ def order_for(remote: Remote, endpoint: str, *prompts: str, **changes: object) -
         endpoint=endpoint,
         credentials_mode=CredentialsMode.GATEWAY,
         secret_name="gemini",
-        timeout_seconds=55,
+        timeout_seconds=AGENT_SECONDS,
     )
     ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
     tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, CredentialsMode, Outcome
+from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote, serving
 
@@ -40,7 +41,7 @@ def test_program_that_believes_no_refusal_is_ended_with_the_reason_of_its_provid
             endpoint=f"http://127.0.0.1:{port}",
             credentials_mode=CredentialsMode.GATEWAY,
             secret_name="anthropic",
-            timeout_seconds=50,
+            timeout_seconds=AGENT_SECONDS,
         )
         pod.run(make_order(remote.url, "", agent=agent))
 

@@ -5,7 +5,7 @@ import threading
 from afresh.episode import hints
 from afresh.episode.hints import Hints
 
-LIMIT_SECONDS = 10
+LIMIT_SECONDS = 60
 
 
 class Slow:

@@ -98,6 +98,23 @@ def test_request_that_the_agent_abandons_is_a_turn_once_the_provider_works_on_it
     assert meter.usage().turns == want
 
 
+@pytest.mark.parametrize(
+    ("tokens", "want"),
+    [
+        pytest.param({}, 100, id="nothing has been counted"),
+        pytest.param({"input": 7}, 7, id="the beginning has been counted"),
+    ],
+)
+def test_answer_whose_count_never_comes_uses_what_its_requests_bytes_stand_for(
+    tokens: dict[str, int], want: int
+):
+    meter = Meter(20, (PRICE,))
+    with begun(meter, 400) as turn:
+        turn.answer = answer(whole=False, **tokens)
+
+    assert meter.usage().input_tokens == want
+
+
 def test_peak_is_all_that_one_request_tells_the_model_and_its_share_of_that_models_window():
     prices = (replace(PRICE, context_window_tokens=1000), replace(PRICE, model="other-*"))
     meter = Meter(20, prices)

@@ -9,6 +9,7 @@ import pytest
 from afresh.contract.order import Agent, Order, PlanLine
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, ModelApiName, Outcome
 from tests.demo.programs import npm_program
+from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.servers import Remote, serving
@@ -45,7 +46,7 @@ def order_for(remote: Remote, port: int, *prompts: str) -> Order:
         endpoint=f"http://127.0.0.1:{port}",
         credentials_mode=CredentialsMode.GATEWAY,
         secret_name="anthropic",
-        timeout_seconds=50,
+        timeout_seconds=AGENT_SECONDS,
     )
     ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
     tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))

@@ -62,6 +62,7 @@ def test_known_secret_is_hidden_in_every_form(text: str):
         "glpat-abcdefghijklmnopqrst",
         "AKIAABCDEFGHIJKLMNOP",
         "https://ada:secret-word@git.example.com/",
+        "redis://:secret-word@cache.example.com:6379/0",
         "Authorization: Basic YTpi",
         "authorization: bearer abc.def",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.c2lnbmF0dXJlMTIz",

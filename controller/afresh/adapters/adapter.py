@@ -12,6 +12,10 @@ from afresh.contract.words import Outcome
 
 # What a program that wants a key is given where the gateway holds the real one.
 PLACEHOLDER_KEY = "held-by-the-gateway"
+ENDPOINT_UNTOLD = (
+    "This program learns of spec.endpoint of the AgentClass through the gateway only; set its own "
+    "variable for that in spec.env."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +101,8 @@ class Adapter(Protocol):
     def reader(self, *, behind_gateway: bool) -> Reader:
         """Return a reader for one run. Without a gateway it also judges by the provider's words."""
         ...
+
+
+def endpoint_warnings(agent: Agent, base_url: str | None) -> tuple[str, ...]:
+    """Return the warning of a program that takes its endpoint from the gateway alone."""
+    return (ENDPOINT_UNTOLD,) if agent.endpoint and base_url is None else ()

@@ -12,7 +12,14 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.adapter import (
+    ONE_RUN,
+    PLACEHOLDER_KEY,
+    Context,
+    Launch,
+    Verdict,
+    endpoint_warnings,
+)
 from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, not_in_image
 from afresh.contract.abilities import gateway_api
@@ -128,7 +135,7 @@ class AiderAdapter:
                 ".aider.model.settings.yml": MODEL_SETTINGS,
                 ".aider.model.metadata.json": json.dumps(_metadata(agent, model)) + "\n",
             },
-            warnings=(NO_COMMANDS,),
+            warnings=(NO_COMMANDS, *endpoint_warnings(agent, base_url)),
         )
 
     def reader(self, *, behind_gateway: bool) -> AiderReader:

@@ -80,6 +80,7 @@ class CodexReader:
         self._is_complete = False
         self._failure_text = ""
         self._last_error = ""
+        self._has_complained = False
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
@@ -108,8 +109,9 @@ class CodexReader:
         return _described(event)
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something."""
+        """Keep the last line that says something, and whether one was an error's first."""
         self._last_error = line.strip() or self._last_error
+        self._has_complained |= line.startswith("Error")
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
@@ -118,7 +120,7 @@ class CodexReader:
             return Verdict()
         if exit_code in CANNOT_RUN and not self._events:
             return not_in_image("codex")
-        has_said = self._failure_text or self._last_error.startswith("Error")
+        has_said = self._failure_text or self._has_complained
         if exit_code == 1 and self._is_open and not has_said:
             return EXHAUSTED  # nothing but the hook stops a turn without a word
         if exit_code == 0 and not self._failure_text:

@@ -8,7 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.adapter import (
+    ONE_RUN,
+    PLACEHOLDER_KEY,
+    Context,
+    Launch,
+    Verdict,
+    endpoint_warnings,
+)
 from afresh.adapters.endings import (
     CANNOT_RUN,
     NO_RESULT,
@@ -198,6 +205,7 @@ class GeminiAdapter:
             environment=environment,
             stdin=brief,
             home_files={SETTINGS_FILE: f"{settings}\n"},
+            warnings=endpoint_warnings(agent, base_url),
         )
 
     def reader(self, *, behind_gateway: bool) -> GeminiReader:

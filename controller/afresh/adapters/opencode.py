@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.adapter import (
+    ONE_RUN,
+    PLACEHOLDER_KEY,
+    Context,
+    Launch,
+    Verdict,
+    endpoint_warnings,
+)
 from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, not_in_image
 from afresh.contract.abilities import gateway_api
@@ -137,6 +144,7 @@ class OpenCodeAdapter:
                 f"{FOLDER}/package-lock.json": json.dumps(PACKAGES) + "\n",
                 f"{FOLDER}/node_modules/README": "Nothing is installed here.\n",
             },
+            warnings=endpoint_warnings(agent, base_url),
         )
 
     def reader(self, *, behind_gateway: bool) -> OpenCodeReader:

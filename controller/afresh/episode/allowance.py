@@ -51,8 +51,13 @@ class Allowance:
         """
         tokens, cost = used.tokens.all, used.cost
         for size in sizes:
-            asked = size // BYTES_PER_TOKEN
+            asked = expected_tokens(size)
             tokens += max(asked, used.largest_tokens)
             cost += max(asked * self._highest_rate, used.largest_cost)
         fits = self._tokens is None or tokens <= self._tokens
         return fits and (self._cost is None or cost <= self._cost)
+
+
+def expected_tokens(size: int) -> int:
+    """Return how many tokens a request of so many bytes is expected to tell the model."""
+    return size // BYTES_PER_TOKEN

@@ -8,7 +8,7 @@ front of an endpoint where nobody listens. No model, no key and no repository is
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.adapters.adapter import Launch
@@ -53,13 +53,11 @@ class _Said:
     """What a command in the image has said, and how it ended; no code: it did not end."""
 
     code: int | None = None
-    lines: list[str] = field(default_factory=list)
+    last: str = ""
 
-    @property
-    def last(self) -> str:
-        """The last line that says something, for people; may be empty."""
-        told = [line for line in map(one_line, self.lines) if line]
-        return told[-1][:DETAIL] if told else ""
+    def add(self, line: str) -> None:
+        """Keep the last line that says something, for people."""
+        self.last = one_line(line)[:DETAIL] or self.last
 
     @property
     def problem(self) -> str:
@@ -193,7 +191,7 @@ class Trial:
         said = _Said()
 
         def take(line: Line) -> None:
-            said.lines.append(line.text)
+            said.add(line.text)
             self._log.step(item.id, line.text)
 
         out, err = LineSink(take), LineSink(take)
@@ -204,7 +202,7 @@ class Trial:
         try:
             ending = self._control.run(command, out, err, lambda: None)
         except ContainerGone:
-            said.lines.append("the container has ended")
+            said.add("the container has ended")
             return said
         out.end()
         err.end()

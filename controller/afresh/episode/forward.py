@@ -28,6 +28,8 @@ NOT_A_MODEL_PATH = "Only requests for the model pass."
 UNREACHABLE = "The model's endpoint cannot be reached."
 # Some programs sleep for as long as they are told; the operator does that without a pod.
 WAITS = frozenset({"retry-after", "retry-after-ms"})
+# No limit lasts longer: what is later was meant in another unit, or is no time at all.
+LONGEST_WAIT_SECONDS = 32 * 86_400
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
@@ -141,6 +143,8 @@ class Forwarder:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
         async with self._desk.asked_by(request) as asked:
+            if turn and isinstance(asked.body, bytes):
+                turn.size = len(asked.body)
             asking = build_request(self._session, self._upstream, request, asked)
             try:
                 answer = await asking
@@ -156,9 +160,10 @@ class Forwarder:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
-        turn.not_before = api.reset_time(headers, body, now)
-        is_long = turn.not_before is not None and is_too_long(turn.not_before - now)
-        withheld = {"content-length"} | (WAITS if is_long else set())
+        resets = api.reset_time(headers, body, now)
+        wait = 0.0 if resets is None else resets - now
+        turn.not_before = resets if wait <= LONGEST_WAIT_SECONDS else None
+        withheld = {"content-length"} | (WAITS if is_too_long(wait) else set())
         passed = {
             name: value
             for name, value in returned_headers(answer).items()

@@ -29,8 +29,9 @@ class Gateway:
         self._upstream = upstream
         self._log = log
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._share_address(True)  # with what is left of the gateway before
         self._socket.bind((LOOPBACK, port))
+        self._share_address(False)  # what setup starts could else listen there first
         self._thread = threading.Thread(target=self._serve, name="gateway", daemon=True)
         self._lock = threading.Lock()
         self._serving: Serving | None = None
@@ -39,6 +40,7 @@ class Gateway:
 
     def open(self) -> None:
         """Listen, and forward what comes."""
+        self._share_address(True)  # its connections inherit it, for the gateway after this one
         self._socket.listen(BACKLOG)
         self._thread.start()
 
@@ -53,6 +55,9 @@ class Gateway:
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
         self._socket.close()
+
+    def _share_address(self, shares: bool) -> None:
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, shares)
 
     def _serve(self) -> None:
         try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.allowance import Allowance
+from afresh.episode.allowance import Allowance, expected_tokens
 from afresh.episode.model_api import Answer, Fault
 from afresh.episode.outage import Outage
 from afresh.episode.tally import Peak, Tally, cost_of
@@ -120,6 +120,8 @@ class Meter:
             self._under_way.discard(turn)
             is_first = False
             if answer and answer.began:
+                if not answer.tokens.all:  # the agent did not wait for the count, or there is none
+                    answer.tokens.input = expected_tokens(turn.size)
                 is_first = self._before.turns + self._subtask.turns == 0
                 self._subtask.count(answer, self._pricing)
                 self._note_price(answer)

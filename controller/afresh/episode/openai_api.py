@@ -62,8 +62,8 @@ class OpenAiApi:
             _take_response(answer, _mapping(event.get("response")), kind)
         elif kind == "error" or event.get("error"):
             answer.fault = openai_faults.fault_of_event(event.get("error") or event)
-        elif isinstance(event.get("choices"), list):
-            _take_chunk(answer, event)
+        elif isinstance(event.get("choices"), list) and (event["choices"] or event.get("usage")):
+            _take_chunk(answer, event)  # else it tells what a filter makes of the request
 
     def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
         """Take in a whole response or chat completion."""

@@ -16,7 +16,7 @@ SHAPES = re.compile(
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
     r"|AKIA[A-Z0-9]{16}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"
+    r"|(?<=://)[^/@\s:]*:[^/@\s]+(?=@)"
     r"|(?i:(?<=authorization: )(?:basic|bearer) \S+)"
 )
 # A token has three parts. Runs are taken whole and looked at once: a pattern for the parts would
