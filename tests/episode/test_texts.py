@@ -61,6 +61,7 @@ def test_known_secret_is_hidden_in_every_form(text: str):
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
         "glpat-abcdefghijklmnopqrst",
         "AKIAABCDEFGHIJKLMNOP",
+        "AIzaSyA-0123456789abcdefghijklmnopqrstu",
         "https://ada:secret-word@git.example.com/",
         "redis://:secret-word@cache.example.com:6379/0",
         "Authorization: Basic YTpi",

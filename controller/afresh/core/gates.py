@@ -3,14 +3,12 @@
 Owns when a gate closes, how long, and when it opens. Decides nothing about episodes. Pure.
 """
 
-from datetime import datetime
-
 from afresh.api.agent_class import Gate
 from afresh.contract.words import Outcome
 from afresh.core.evidence import Ended
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import backoff_after, whole_second
+from afresh.core.outcome import backoff_after, reset_of, whole_second
 from afresh.core.settle import Standing
 
 RATE_LIMITED = "RateLimited"
@@ -45,8 +43,7 @@ def gate_after(seen: Observed, standing: Standing) -> Gate | None:
 
 def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, secret: str) -> Gate:
     now = seen.now
-    reset = ended.report.not_before if ended.report else None
-    resets = datetime.fromtimestamp(reset, tz=now.tzinfo) if reset else None
+    resets = reset_of(ended.report.not_before, now) if ended.report else None
     if gate and not _probes(episode, gate):
         until = max(gate.until, whole_second(resets)) if resets else gate.until
         return gate.model_copy(update={"until": until})

@@ -80,11 +80,23 @@ EXPLAINED_BY_CONTAINER = frozenset(PRECEDENCE[PRECEDENCE.index(Outcome.OUT_OF_ME
 
 BACKOFF_CAP = timedelta(seconds=300)
 PROBE_SECONDS = 30
+# The longest limit of a provider is a month's.
+LONGEST_RESET = timedelta(days=32)
 
 
 def backoff_after(failures: int) -> timedelta:
     """Return the wait after `failures` uncounted failures in a row: 2^n s, at most 300 s (S4-4)."""
     return min(timedelta(seconds=2 ** min(failures, 10)), BACKOFF_CAP)
+
+
+def reset_of(seconds: float | None, now: datetime) -> datetime | None:
+    """Return when a provider's limit ends; None where that is no time to wait for.
+
+    `seconds` since the epoch come from a Report, whose writer may be older or wrong.
+    """
+    if seconds is None or not abs(seconds - now.timestamp()) <= LONGEST_RESET.total_seconds():
+        return None
+    return datetime.fromtimestamp(seconds, tz=now.tzinfo)
 
 
 def whole_second(time: datetime) -> datetime:

@@ -14,7 +14,7 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
-from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after, whole_second
+from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after, reset_of, whole_second
 from afresh.core.reasons import Reason
 from afresh.core.usage import plus_cost, share_of
 
@@ -166,9 +166,9 @@ def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
         probe_after(retries) if TABLE[ended.outcome].next is Next.PROBE else backoff_after(retries)
     )
     due = now + wait
-    reset = ended.report.not_before if ended.report else None
-    if ended.outcome is Outcome.TRANSIENT and reset:
-        due = max(due, datetime.fromtimestamp(reset, tz=now.tzinfo))
+    resets = reset_of(ended.report.not_before, now) if ended.report else None
+    if ended.outcome is Outcome.TRANSIENT and resets:
+        due = max(due, resets)
     return whole_second(due)
 
 

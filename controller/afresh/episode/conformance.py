@@ -39,7 +39,7 @@ BRIEF = "# T001 Say hello\nWrite nothing. Answer with the word hello.\n"
 DATE = 1_700_000_000
 SHORT_SECONDS = 60
 MODEL_SECONDS = 120
-DETAIL = 200
+DETAIL = 100
 FOUND = {
     conformance.PROGRAM: "command -v -- {program}",
     conformance.STARTS: "{program} --version",

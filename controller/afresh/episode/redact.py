@@ -14,7 +14,7 @@ SHORTEST = 6
 SHAPES = re.compile(
     r"sk-[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
-    r"|AKIA[A-Z0-9]{16}"
+    r"|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|(?<=://)[^/@\s:]*:[^/@\s]+(?=@)"
     r"|(?i:(?<=authorization: )(?:basic|bearer) \S+)"
