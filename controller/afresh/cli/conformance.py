@@ -142,7 +142,8 @@ def _problem(status: dict[str, Any], containers: dict[str, Any]) -> str | None:
         if name == AGENT and ended and ended.get("reason") in ("StartError", "ContainerCannotRun"):
             return f"The image has no /bin/sh that can be started: {said}"
     if status.get("phase") == "Failed":
-        return f"The pod has failed: {plain_line(str(status.get('message') or status.get('reason', '')))}"
+        why = status.get("message") or status.get("reason", "")
+        return f"The pod has failed: {plain_line(str(why))}"
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return f"The pod fits on no node: {plain_line(str(condition.get('message', '')))}"
