@@ -53,11 +53,10 @@ def test_agent_with_credentials_of_its_own_works_once_their_secret_is_there_and_
     use = 'printf %s "$PROVIDER_TOKEN" | tee /dev/stderr | sha256sum >used.txt'
     team.apply(team.package("p", f"Use it.\ndo: {use}"))
 
-    stalled = team.wait_for("Stalled")
+    stalled = team.wait_for("Stalled", reason="Config")
     team.secret("provider", PROVIDER_TOKEN=VALUE)
     team.wait_for("Succeeded")
 
-    assert stalled["reason"] == "Config"
     assert f'Secret "provider" in namespace "{team.namespace}" is missing' in message_of(stalled)
     (*_, attempt) = team.attempts("T001")
     assert "[redacted]" in attempt["logTail"]

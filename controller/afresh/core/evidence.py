@@ -48,6 +48,8 @@ class Ended:
 Verdict = Live | Ended
 
 # Waiting reasons that no amount of waiting mends.
+# What the kubelet says of a container whose program cannot be run.
+START_ERROR = "StartError"
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )
@@ -185,7 +187,7 @@ def _killed(episode: Episode) -> Verdict | None:
         return None
     if agent and agent.reason == "OOMKilled":
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
-    if agent and agent.reason == "StartError":
+    if agent and agent.reason == START_ERROR:
         return _bad_start(agent)
     if agent and agent.started and runner and runner.reason == "OOMKilled":
         # What the agent does can be too much for the runner: it must not go on for ever.
@@ -197,7 +199,7 @@ def _cannot_start(episode: Episode) -> Verdict | None:
     if episode.pod is None or episode.finished:
         return None
     for container in episode.pod.containers:
-        if container.reason == "StartError":
+        if container.reason == START_ERROR:
             return _bad_start(container)
         if container.state is not ContainerState.WAITING:
             continue

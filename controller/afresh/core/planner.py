@@ -22,6 +22,7 @@ from afresh.core.actions import (
     StartSync,
     UpdateSubtask,
 )
+from afresh.core.evidence import START_ERROR
 from afresh.core.gates import credential_of, gate_after
 from afresh.core.names import subtask_name
 from afresh.core.observed import ContainerState, Episode, Observed
@@ -146,7 +147,11 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
     pod = episode.pod
     if pod is None or pod.deleting_since:
         return True
-    return any(item.state is ContainerState.WAITING for item in pod.containers)
+    # A runner waits for an agent that could not be started as long as for one that is yet to come.
+    return any(
+        item.state is ContainerState.WAITING or item.reason == START_ERROR
+        for item in pod.containers
+    )
 
 
 def _left_behind(episode: Episode, *, now: datetime) -> bool:
