@@ -8,7 +8,7 @@ from typing import Any
 
 Manifest = dict[str, Any]
 
-_TIMEOUT_SECONDS = 30
+_TIMEOUT_SECONDS = 120
 
 
 class Kubectl:

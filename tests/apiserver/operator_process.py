@@ -39,13 +39,13 @@ class OperatorProcess:
         """Kill it with SIGKILL, wherever it is."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=120)
 
     def stop(self) -> int:
         """End it with SIGTERM and return its exit status."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(timeout=20)
+        return self._process.wait(timeout=120)
 
     @property
     def alive(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def openssl(*arguments: str) -> None:
     """Run openssl."""
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=30)
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=120)
 
 
 def make_authority(folder: Path) -> Path:

@@ -53,7 +53,7 @@ class Desk:
             cwd=self.worktree,
             env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
             check=True,
-            timeout=30,
+            timeout=120,
         )
 
     def take(self) -> Snapshot:

@@ -19,7 +19,7 @@ class Proxy(BaseHTTPRequestHandler):
         self._tell()
         self.send_response(200)
         self.end_headers()
-        with socket.create_connection((host, int(port)), timeout=30) as there:
+        with socket.create_connection((host, int(port)), timeout=120) as there:
             back = threading.Thread(target=pump, args=(there, self.connection))
             back.start()
             pump(self.connection, there)
@@ -33,7 +33,7 @@ class Proxy(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         head = f"POST {parts.path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"
-        with socket.create_connection((parts.hostname, parts.port), timeout=30) as there:
+        with socket.create_connection((parts.hostname, parts.port), timeout=120) as there:
             there.sendall(head.encode() + body)
             pump(there, self.connection)
         self.close_connection = True

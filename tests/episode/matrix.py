@@ -22,7 +22,7 @@ BRANCH = "afresh/demo"
 FILE = "greeting.txt"
 TURNS = 3
 # More than any program needs to see a provider's answer and to give up.
-AGENT_SECONDS = 110
+AGENT_SECONDS = 240
 HANG_SECONDS = 9
 RETRY_SECONDS = 600
 

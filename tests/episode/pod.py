@@ -26,7 +26,7 @@ from afresh.contract.words import AdapterName, Marker
 
 CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
 # Longer than anything takes here, also where others keep the machine busy.
-LIMIT_SECONDS = 150
+LIMIT_SECONDS = 300
 # Runs a command as the first process of a PID namespace, which dies with it.
 NAMESPACE = (
     *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),

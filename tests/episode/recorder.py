@@ -19,7 +19,7 @@ def recording(port: int) -> Iterator[tuple[int, list[str]]]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             asked.append(body.decode())
             headers = {name: self.headers[name] for name in PASSED if name in self.headers}
-            with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as provider:
+            with closing(HTTPConnection("127.0.0.1", port, timeout=120)) as provider:
                 provider.request("POST", self.path, body, headers)
                 answer = provider.getresponse()
                 content = answer.read()

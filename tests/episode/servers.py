@@ -35,8 +35,8 @@ def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
         yield port
     finally:
         process.terminate()
-        process.wait(timeout=10)
-        reader.join(timeout=10)
+        process.wait(timeout=120)
+        reader.join(timeout=120)
         process.stdout.close()
 
 

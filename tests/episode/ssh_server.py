@@ -27,7 +27,7 @@ class Sshd:
 
 def make_key(path: Path) -> str:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=30)
+    subprocess.run(command, check=True, timeout=120)
     return path.with_suffix(".pub").read_text()
 
 
@@ -60,7 +60,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         yield Sshd(port, client_key, f"[127.0.0.1]:{port} {host_key}")
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=120)
         if made:
             PRIVILEGE_SEPARATION.rmdir()
 

@@ -51,7 +51,7 @@ def test_what_an_agent_has_planted_is_replaced_and_nothing_outside_is_written(
 ):
     home = tmp_path / "home"
     home.mkdir()
-    subprocess.run(["sh", "-c", attack.format(outside=outside)], cwd=home, check=True, timeout=10)
+    subprocess.run(["sh", "-c", attack.format(outside=outside)], cwd=home, check=True, timeout=120)
 
     with bound_by_permissions():
         write_home(home, FILES)

@@ -84,7 +84,7 @@ def container(tmp_path: Path, shell: tuple[str, ...]) -> Iterator[Container]:
     made.control.greet()
     yield made
     made.process.kill()
-    made.process.wait(timeout=10)
+    made.process.wait(timeout=120)
 
 
 def test_command_gets_its_input_and_its_output_and_exit_code_come_back(container: Container):
@@ -165,7 +165,7 @@ def test_container_that_is_killed_is_noticed_at_once(container: Container):
 def test_container_that_is_told_to_leave_ends_well(container: Container):
     container.control.leave()
 
-    assert container.process.wait(timeout=10) == 0
+    assert container.process.wait(timeout=120) == 0
 
 
 def test_container_that_starts_after_the_runner_is_done_ends_well(
@@ -175,7 +175,7 @@ def test_container_that_starts_after_the_runner_is_done_ends_well(
 
     made = start(tmp_path / "control", shell)
 
-    assert made.process.wait(timeout=10) == 0
+    assert made.process.wait(timeout=120) == 0
 
 
 @pytest.mark.parametrize("greeted", [True, False], ids=["waiting for words", "waiting for FIFOs"])
@@ -191,7 +191,7 @@ def test_term_ends_an_idle_container_at_once(tmp_path: Path, shell: tuple[str, .
 
     os.kill(made.first_process, signal.SIGTERM)
 
-    assert made.process.wait(timeout=10) == 143
+    assert made.process.wait(timeout=120) == 143
 
 
 @pytest.mark.parametrize("limit", ["many", "-5"])
@@ -201,7 +201,7 @@ def test_limit_that_no_shell_can_set_is_refused(tmp_path: Path, shell: tuple[str
 
     with pytest.raises(ContainerRefused, match="pids"):
         made.control.greet()
-    assert made.process.wait(timeout=10) == 1
+    assert made.process.wait(timeout=120) == 1
 
 
 def test_process_limit_holds_for_the_command(container: Container):
@@ -222,7 +222,7 @@ def test_shim_that_is_not_the_first_process_says_so_and_ends(
     with subprocess.Popen([*shell, "-c", SHIM], env=environment, stderr=subprocess.PIPE) as shim:
         with pytest.raises(ContainerRefused, match="first"):
             control.greet()
-        _, err = shim.communicate(timeout=10)
+        _, err = shim.communicate(timeout=120)
 
     assert shim.returncode == 1
     assert b"must be the first process of a container" in err

@@ -31,7 +31,7 @@ def forward_proxy() -> Iterator[tuple[int, list[str]]]:
         yield int(process.stdout.readline()), told
     finally:
         process.terminate()
-        told += process.communicate(timeout=10)[0].splitlines()
+        told += process.communicate(timeout=120)[0].splitlines()
 
 
 async def ask_once(endpoint: str) -> tuple[int, bytes]:

@@ -142,7 +142,7 @@ def test_episodes_that_begin_together_without_a_mirror_all_start_and_leave_one(
     tmp_path: Path, volume: Path, remote: Remote
 ):
     runners = [runner_at(volume, tmp_path / f"pod-{n}", cached(remote)) for n in range(4)]
-    together = threading.Barrier(len(runners), timeout=30)
+    together = threading.Barrier(len(runners), timeout=120)
     heads: list[str] = []
 
     def begin(runner: LoneRunner) -> None:

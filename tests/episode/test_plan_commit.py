@@ -162,7 +162,7 @@ def test_two_pushers_at_once_leave_both_lines_and_both_notes(tmp_path: Path, rem
         notes=Notes(heading="T002 Farewell", discovery="Second."),
     )
     starts = [runner.fetch() for runner in runners]
-    together = threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=120)
     standings: list[Standing] = []
 
     def work(runner: LoneRunner, index: int) -> None:
