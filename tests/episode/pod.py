@@ -124,7 +124,7 @@ class Pod:
         """Start the three containers; a text is taken for the annotation as it is."""
         text = order if isinstance(order, str) else codec.dumps(order)
         self.put("/afresh/podinfo/order", text)
-        for folder in ("dev", "home/verify", "home/agent", "workspace", "afresh/checkout"):
+        for folder in ("dev", "tmp", "home/verify", "home/agent", "workspace", "afresh/checkout"):
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         return Started(self, self._runner(), [self._shim("agent"), self._shim("verify")])
 
@@ -202,6 +202,7 @@ class Pod:
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(self.root / "home" / name),
+                "TMPDIR": str(self.root / "tmp"),
                 "AFRESH_CONTROL": str(control),
                 "AFRESH_PIDS_LIMIT": self.pids_limit,
                 "KUBERNETES_PORT": "tcp://10.0.0.1:443",
