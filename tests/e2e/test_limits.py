@@ -26,7 +26,8 @@ def test_a_class_runs_no_more_episodes_than_it_may_and_every_package_has_its_tur
     bell.ring()
     statuses = [team.wait_for("Succeeded", package=name, seconds=240) for name in PACKAGES]
 
-    assert _most_at_once(team) == 2
+    assert len(waiting) == len(PACKAGES) - 2
+    assert _most_at_once(team) <= 2
     assert {status["usage"]["episodes"] for status in statuses} == {2}
     assert "maxConcurrentEpisodes" in message_of(waiting[0])
     assert max(_begun(team, "T001")) <= min(_begun(team, "T002"))
