@@ -10,7 +10,6 @@ repository tells the model what else there is.
 import json
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 
 from afresh.adapters.adapter import (
     ONE_RUN,
@@ -23,7 +22,7 @@ from afresh.adapters.adapter import (
 from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, not_in_image
 from afresh.contract.abilities import gateway_api
-from afresh.contract.order import Agent
+from afresh.contract.order import Agent, price_of
 from afresh.contract.words import ModelApiName
 
 FLAGS = (
@@ -166,6 +165,6 @@ def _metadata(agent: Agent, model: str | None) -> Mapping[str, object]:
     if model is None:
         return {}
     name = model.partition("/")[2] or model
-    price = next((item for item in agent.pricing if fnmatchcase(name, item.model)), None)
+    price = price_of(agent.pricing, name)
     window = price.context_window_tokens if price else None
     return {model: {"mode": "chat", **({"max_input_tokens": window} if window else {})}}

@@ -6,7 +6,6 @@ Owns its flags, its configuration and the meaning of its events. Written against
 import json
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from afresh.adapters.adapter import (
@@ -20,7 +19,7 @@ from afresh.adapters.adapter import (
 from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, not_in_image
 from afresh.contract.abilities import gateway_api
-from afresh.contract.order import Agent
+from afresh.contract.order import Agent, price_of
 from afresh.contract.words import ModelApiName
 from afresh.core.text import one_line
 
@@ -187,7 +186,7 @@ def _provider(agent: Agent, api: ModelApiName, model: str) -> tuple[str, dict[st
 
 def _limits(agent: Agent, model: str) -> dict[str, Any]:
     """Return what the class's price list says of the size of a model that the program knows not."""
-    price = next((item for item in agent.pricing if fnmatchcase(model, item.model)), None)
+    price = price_of(agent.pricing, model)
     window = price.context_window_tokens if price else None
     if window is None:
         return {}

@@ -3,7 +3,9 @@
 It holds no secret: credentials are mounted files (see `contract.pod_layout`).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from afresh.contract.words import (
     AdapterName,
@@ -103,6 +105,11 @@ class Price:
     output_usd_per_million: str = "0"
     cache_read_usd_per_million: str = "0"
     cache_write_usd_per_million: str = "0"
+
+
+def price_of(pricing: Iterable[Price], model: str) -> Price | None:
+    """Return the first price that matches a model's name."""
+    return next((price for price in pricing if fnmatchcase(model, price.model)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from afresh.episode.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.wire_values import mapping_of, number_of
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
@@ -73,17 +74,17 @@ class AnthropicApi:
         match event.get("type"):
             case "message_start":
                 answer.began = True
-                message = _mapping(event.get("message"))
+                message = mapping_of(event.get("message"))
                 answer.model = str(message.get("model") or "")
                 _count(answer.tokens, message)
             case "message_delta":
                 _count(answer.tokens, event)
-                if _mapping(event.get("delta")).get("stop_reason"):
+                if mapping_of(event.get("delta")).get("stop_reason"):
                     answer.stopping = True
             case "message_stop":
                 answer.stopping = answer.ended = True
             case "error":
-                kind = _mapping(event.get("error")).get("type")
+                kind = mapping_of(event.get("error")).get("type")
                 answer.fault = _FAULT_OF_TYPE.get(str(kind), Fault.REJECTED)
 
     def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
@@ -119,9 +120,9 @@ class AnthropicApi:
         now: float,
     ) -> float | None:
         """Prefer Retry-After; else the latest reset of a limit that is used up."""
-        wait = headers.get("retry-after", "")
-        if wait.replace(".", "", 1).isdecimal():
-            return now + float(wait)
+        wait = number_of(headers.get("retry-after", ""))
+        if wait is not None:
+            return now + wait
         unified = headers.get("anthropic-ratelimit-unified-reset", "")
         if unified.isdecimal():
             return float(unified)
@@ -147,15 +148,11 @@ def _fault_of_bad_request(text: str) -> Fault:
 
 
 def _count(tokens: Tokens, holder: Mapping[str, Any]) -> None:
-    usage = _mapping(holder.get("usage"))
+    usage = mapping_of(holder.get("usage"))
     for name, wire_name in _COUNTS.items():
         value = usage.get(wire_name)
         if isinstance(value, int) and value >= 0:
             setattr(tokens, name, value)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _epoch(text: str) -> float | None:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from afresh.episode.gemini_faults import fault_of_error, read_error, wait_of_error
 from afresh.episode.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.wire_values import mapping_of, number_of
 
 _VERSION = r"/v1(?:beta)?"
 _NAME = r"[A-Za-z0-9][\w.-]*"
@@ -77,9 +78,9 @@ class GeminiApi:
         if error:
             answer.fault = fault_of_error(error.code, error)
             return
-        usage = _mapping(event.get("usageMetadata"))
+        usage = mapping_of(event.get("usageMetadata"))
         candidates = _candidates(event)
-        blocked = _mapping(event.get("promptFeedback")).get("blockReason")
+        blocked = mapping_of(event.get("promptFeedback")).get("blockReason")
         if not (usage or candidates or blocked):
             return
         answer.began = True
@@ -103,9 +104,9 @@ class GeminiApi:
 
     def reset_time(self, headers: Mapping[str, str], body: bytes, now: float) -> float | None:
         """Prefer Retry-After; else what the error advises."""
-        after = headers.get("retry-after", "")
-        if after.replace(".", "", 1).isdecimal():
-            return now + float(after)
+        after = number_of(headers.get("retry-after", ""))
+        if after is not None:
+            return now + after
         error = read_error(_json(body))
         wait = wait_of_error(error) if error else None
         return None if wait is None else now + wait
@@ -131,7 +132,7 @@ def _count(tokens: Tokens, usage: Mapping[str, Any]) -> None:
 def _is_empty(candidates: list[Mapping[str, Any]]) -> bool:
     """Whether they stop as if all had been said, and say nothing. Thoughts are not words."""
     for candidate in candidates:
-        parts = _mapping(candidate.get("content")).get("parts")
+        parts = mapping_of(candidate.get("content")).get("parts")
         said = [part for part in parts if _says(part)] if isinstance(parts, list) else []
         if said or candidate.get("finishReason") != "STOP":
             return False
@@ -139,7 +140,7 @@ def _is_empty(candidates: list[Mapping[str, Any]]) -> bool:
 
 
 def _says(part: object) -> bool:
-    said = _mapping(part)
+    said = mapping_of(part)
     return not said.get("thought") and any(said.get(name) for name in ("text", "functionCall"))
 
 
@@ -151,10 +152,6 @@ def _candidates(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _number(holder: Mapping[str, Any], name: str) -> int:
     value = holder.get(name)
     return value if isinstance(value, int) and value > 0 else 0
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _json(body: bytes) -> object:

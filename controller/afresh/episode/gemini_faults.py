@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from afresh.episode.model_api import Fault
+from afresh.episode.wire_values import number_of
 
 _NO_CREDIT = re.compile(
     r"credits? (?:are|is) depleted|spending (?:cap|limit)|enable billing|billing is disabled"
@@ -112,7 +113,5 @@ def wait_of_error(error: GeminiError) -> float | None:
 
 def _seconds(text: str) -> float | None:
     unit = 0.001 if text.endswith("ms") else 1.0
-    number = text.removesuffix("s").removesuffix("m")
-    if not text.endswith("s") or not number.replace(".", "", 1).isdecimal():
-        return None
-    return float(number) * unit
+    number = number_of(text.removesuffix("s").removesuffix("m"))
+    return number * unit if text.endswith("s") and number is not None else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from afresh.episode import openai_faults
 from afresh.episode.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.wire_values import mapping_of
 
 RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
@@ -52,14 +53,14 @@ class OpenAiApi:
         """Ask for the usage of a stream, and for no answer that only later requests would fetch."""
         asked.pop("background", None)
         if path == CHAT and asked.get("stream"):
-            options = _mapping(asked.get("stream_options"))
+            options = mapping_of(asked.get("stream_options"))
             asked["stream_options"] = {**options, "include_usage": True}
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
         """Take in one server-sent event of either kind of stream."""
         kind = event.get("type")
         if isinstance(kind, str) and kind.startswith("response."):
-            _take_response(answer, _mapping(event.get("response")), kind)
+            _take_response(answer, mapping_of(event.get("response")), kind)
         elif kind == "error" or event.get("error"):
             answer.fault = openai_faults.fault_of_event(event.get("error") or event)
         elif isinstance(event.get("choices"), list) and (event["choices"] or event.get("usage")):
@@ -103,7 +104,7 @@ def _take_response(answer: Answer, response: Mapping[str, Any], kind: str) -> No
             answer.stopping = answer.ended = True
         case "response.incomplete":
             answer.stopping = answer.ended = True
-            reason = _mapping(response.get("incomplete_details")).get("reason")
+            reason = mapping_of(response.get("incomplete_details")).get("reason")
             if "context" in _text(reason):
                 answer.fault = Fault.TOO_LONG
         case "response.failed":
@@ -117,25 +118,21 @@ def _take_chunk(answer: Answer, chunk: Mapping[str, Any]) -> None:
     answer.model = _text(chunk.get("model")) or answer.model
     _count(answer.tokens, chunk, "prompt", "completion")
     # What comes after this tells the usage only.
-    if any(_mapping(choice).get("finish_reason") for choice in chunk["choices"]):
+    if any(mapping_of(choice).get("finish_reason") for choice in chunk["choices"]):
         answer.stopping = answer.ended = True
 
 
 def _count(tokens: Tokens, holder: Mapping[str, Any], into: str, out_of: str) -> None:
     """Cached tokens are part of the input's number, and counted apart here."""
-    usage = _mapping(holder.get("usage"))
+    usage = mapping_of(holder.get("usage"))
     if not usage:
         return
-    details = _mapping(usage.get(f"{into}_tokens_details"))
+    details = mapping_of(usage.get(f"{into}_tokens_details"))
     whole = _number(usage.get(f"{into}_tokens"))
     tokens.cache_read = min(_number(details.get("cached_tokens")), whole)
     tokens.cache_write = min(_number(details.get("cache_write_tokens")), whole - tokens.cache_read)
     tokens.input = whole - tokens.cache_read - tokens.cache_write
     tokens.output = _number(usage.get(f"{out_of}_tokens"))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _number(value: object) -> int:

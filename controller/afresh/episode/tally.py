@@ -6,9 +6,8 @@ Knows no limit. Costs are decimal: they are money.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from fnmatch import fnmatchcase
 
-from afresh.contract.order import Price
+from afresh.contract.order import Price, price_of
 from afresh.contract.report import Usage
 from afresh.episode.model_api import Answer, Tokens
 
@@ -83,7 +82,7 @@ class Tally:
 
 def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
     """Return the cost of an answer in US dollars by the first price that matches its model."""
-    price = _price_of(answer, pricing)
+    price = price_of(pricing, answer.model)
     if price is None:
         return None
     tokens = answer.tokens
@@ -99,10 +98,6 @@ def peak_of(answer: Answer, pricing: Sequence[Price]) -> Peak:
     """Return what the request of this answer told the model, from the cache or not."""
     tokens = answer.tokens
     told = tokens.input + tokens.cache_read + tokens.cache_write
-    price = _price_of(answer, pricing)
+    price = price_of(pricing, answer.model)
     window = price.context_window_tokens if price else None
     return Peak(tokens=told, percent=-(-100 * told // window) if window else None)
-
-
-def _price_of(answer: Answer, pricing: Sequence[Price]) -> Price | None:
-    return next((item for item in pricing if fnmatchcase(answer.model, item.model)), None)
