@@ -31,27 +31,27 @@ def volume(name: str, folder: Path) -> dict[str, object]:
     }
 
 
-def test_the_first_episode_fills_the_mirror_and_the_next_ones_borrow_from_it(team: Team) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        fill(team, Path(folder))
-
-
-def fill(team: Team, folder: Path) -> None:
-    folder.chmod(0o777)  # each subtask has a user of its own
-    claim = {
+def claim(namespace: str) -> dict[str, object]:
+    """A claim for that volume."""
+    return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": CLAIM, "namespace": team.namespace},
+        "metadata": {"name": CLAIM, "namespace": namespace},
         "spec": {"accessModes": MODES, "storageClassName": "", "resources": {"requests": SIZE}},
     }
-    team.apply(volume(team.namespace, folder), claim)
+
+
+def test_the_first_episode_fills_the_mirror_and_the_next_ones_borrow_from_it(team: Team) -> None:
     looks = "do: ls /afresh/cache >seen.txt 2>&1 || true; stamp"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)  # each subtask has a user of its own
+        team.apply(volume(team.namespace, folder), claim(team.namespace))
+        team.apply(team.package("p", looks, looks, repository={"cacheClaimName": CLAIM}))
+        status = team.wait_for("Succeeded")
+        (mirror,) = folder.iterdir()
+        found = [(mirror / "current" / path).exists() for path in ("HEAD", "objects/pack")]
 
-    team.apply(team.package("p", looks, looks, repository={"cacheClaimName": CLAIM}))
-    status = team.wait_for("Succeeded")
-
-    (mirror,) = folder.iterdir()
-    assert (mirror / "current" / "HEAD").is_file()
-    assert (mirror / "current" / "objects" / "pack").is_dir()
+    assert found == [True, True]
     assert status["usage"]["episodes"] == 2
     assert "No such file" in team.branch().read("seen.txt")
