@@ -33,6 +33,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	.venv/bin/mypy
 	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
 
 unit: .venv/.ready ## The tests that need no cluster (seconds)
@@ -54,8 +55,9 @@ bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/ben
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.first_byte
 
-crds: .venv/.ready ## Write crds/ from the models
+crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
 docs: .venv/.ready ## Write the generated pages and pictures of docs/
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs

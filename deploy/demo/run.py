@@ -84,13 +84,16 @@ def _api_key(model: str) -> str:
 def install_operator(target: Target) -> None:
     """Install the CRDs and the chart, and wait until the operator is ready."""
     with progress.step("installing the operator with Helm"):
-        target.kubectl("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
+        charts = REPOSITORY / "charts"
         target.run(
-            "helm", "upgrade", "--install", "afresh", str(REPOSITORY / "charts" / "afresh"),
-            "--namespace", SYSTEM, "--create-namespace", "--wait", "--timeout", "180s",
-            "--set", f"image.repository={target.images}/operator,image.tag={target.tag}",
-            "--set", f"runner.image={target.images}/runner:{target.tag}",
-            "--set-string", f"podAnnotations.started={time.time():.0f}",
+            "helm", "upgrade", "--install", "afresh-crds", str(charts / "afresh-crds"),
+            "--namespace", SYSTEM, "--create-namespace", "--take-ownership",
+        )  # fmt: skip
+        target.run(
+            "helm", "upgrade", "--install", "afresh", str(charts / "afresh"),
+            "--namespace", SYSTEM, "--wait", "--timeout", "180s",
+            "--set", f"image.registry={target.images},image.tag={target.tag}",
+            "--set-string", f"operator.podAnnotations.started={time.time():.0f}",
         )  # fmt: skip
 
 
