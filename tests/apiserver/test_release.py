@@ -18,7 +18,6 @@ pytestmark = pytest.mark.apiserver
 # etcd takes objects of 1.5 MiB, the API server Secrets of 1 MiB.
 RELEASE_LIMIT = 128 << 10
 CRD = "workpackages.afresh.dev"
-VERSION = "app.kubernetes.io/version"
 
 
 @dataclass(frozen=True)
@@ -66,23 +65,18 @@ def releases(
     assert made.helm("uninstall", CRDS) == ""
 
 
-@pytest.fixture
-def newer(tmp_path: Path) -> Path:
-    """Return the chart of the CRDs of a version to come, with one more field."""
-    chart = tmp_path / CRDS
+def chart_of_crds(folder: Path, version: str, *fields: str) -> Path:
+    """Return the chart of the CRDs in another version, with further fields of a package's spec."""
+    chart = folder / CRDS
     shutil.copytree(ROOT / "charts" / CRDS, chart)
-    for name, change in (
-        ("files/workpackages.yaml", add_a_field),
-        ("Chart.yaml", lambda chart: chart.update(version="9.0.0", appVersion="9.0.0")),
-    ):
-        content = yaml.safe_load((chart / name).read_text())
-        change(content)
-        (chart / name).write_text(yaml.safe_dump(content))
+    about = yaml.safe_load((chart / "Chart.yaml").read_text())
+    about |= {"version": version, "appVersion": version}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(about))
+    path = chart / "files" / "workpackages.yaml"
+    crd = yaml.safe_load(path.read_text())
+    properties_of(crd).update({name: {"type": "string"} for name in fields})
+    path.write_text(yaml.safe_dump(crd))
     return chart
-
-
-def add_a_field(crd: Manifest) -> None:
-    properties_of(crd)["mood"] = {"type": "string"}
 
 
 def properties_of(crd: Manifest) -> Manifest:
@@ -92,8 +86,9 @@ def properties_of(crd: Manifest) -> Manifest:
 
 
 def test_an_upgrade_brings_new_fields_and_a_rollback_of_the_operator_leaves_them(
-    releases: Releases, newer: Path
+    releases: Releases, tmp_path: Path
 ) -> None:
+    newer = chart_of_crds(tmp_path, "9.0.0", "mood")
     assert releases.upgrade(OPERATOR) == ""
     assert "mood" not in properties_of(releases.crd())
 
@@ -106,15 +101,15 @@ def test_an_upgrade_brings_new_fields_and_a_rollback_of_the_operator_leaves_them
 
 
 def test_crds_that_are_older_than_the_operator_are_told_before_anything_is_changed(
-    releases: Releases,
+    releases: Releases, tmp_path: Path
 ) -> None:
-    wanted = releases.crd()["metadata"]["labels"][VERSION]
-    releases.kubectl("label", "crd", CRD, f"{VERSION}=0.0.1", "--overwrite")
+    assert releases.upgrade(CRDS, chart=chart_of_crds(tmp_path, "0.0.1")) == ""
 
     said = releases.upgrade(OPERATOR)
-    releases.kubectl("label", "crd", CRD, f"{VERSION}={wanted}", "--overwrite")
 
     assert "The CRDs in the cluster are of version 0.0.1: upgrade the chart afresh-crds" in said
+    assert releases.upgrade(CRDS) == ""
+    assert releases.upgrade(OPERATOR) == ""
 
 
 def test_the_crds_and_what_is_of_their_kinds_outlive_their_release(
