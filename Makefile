@@ -59,8 +59,9 @@ crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
-docs: .venv/.ready ## Write the generated pages and pictures of docs/
+docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the dashboard
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
+	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
 fmt: .venv/.ready ## Format the code
 	.venv/bin/ruff format .
