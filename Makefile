@@ -60,8 +60,9 @@ crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
-docs: .venv/.ready ## Write the generated pages and pictures of docs/
+docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the dashboard
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
+	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
 manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: deploy/cluster install)
 	$(PYTHON) deploy/manifests/generate.py

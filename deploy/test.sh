@@ -12,6 +12,7 @@ if why=$(python3 deploy/cluster check 2>&1); then
         dpkg -s "$package" >/dev/null 2>&1 ||
             DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$package" >/dev/null
     done
+    deploy/prometheus.sh >/dev/null
 elif [ "${CI:-}" = true ]; then
     echo "CI must run every test: $why" >&2
     exit 1

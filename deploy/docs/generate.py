@@ -9,7 +9,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from deploy.docs import edges, mermaid, picture, places, reasons_page, requirements_table
+from deploy.docs import (
+    edges,
+    mermaid,
+    metrics_page,
+    picture,
+    places,
+    reasons_page,
+    requirements_table,
+)
 from deploy.docs.explore import explored
 
 CONCEPTS = "concepts.md"
@@ -32,6 +40,7 @@ def texts(directory: Path) -> dict[Path, str]:
     concepts = directory / CONCEPTS
     page = concepts.read_text()
     wanted = {directory / "reasons.md": reasons_page.render(found)}
+    wanted[directory / "reference" / "metrics.md"] = metrics_page.page()
     for name, (diagram, changes, layout) in diagrams.items():
         shown = edges.edges_of(diagram, changes)
         wanted[directory / f"{name}.svg"] = picture.render(diagram, shown, layout)
@@ -67,6 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stderr.write(f"not current: {path}; run make docs\n")
         return 1 if stale else 0
     for path, text in stale.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     return 0
 
