@@ -69,7 +69,10 @@ def stand(seen: Observed) -> Standing:
     for entry in seen.package.spec.subtasks:
         known = old.pop(entry.id, None) or records.new_record(entry)
         taken.append(_take_in(seen, known))
-        current.append(_edited(taken[-1], entry, seen))
+        record = _edited(taken[-1], entry, seen)
+        if record.observed_revision > known.observed_revision:
+            record = records.sent_back(record, entry.revision_reason)
+        current.append(record)
     removed = []
     for known in old.values():
         gone = _take_in(seen, known)
