@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from afresh.api.phases import PackagePhase
 from afresh.core.reason_table import Subject
@@ -13,6 +14,7 @@ from deploy.docs.explore import explored
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 DEBUG = DOCS / "how-to" / "debug-a-stalled-package.md"
+ALERTS = DOCS / "how-to" / "alerts-at-night.md"
 # What passes within a moment, or is told by its phase alone.
 PASSING = {Reason.BEING_DELETED, Reason.EPISODE_RUNNING}
 
@@ -53,6 +55,20 @@ def test_the_page_on_debugging_says_of_every_phase_that_is_no_success_what_to_do
 
     given = {str(phase) for subject, phase, _ in explored().facts if subject == Subject.PACKAGE}
     assert told == given - {PackagePhase.SUCCEEDED}
+
+
+def test_the_page_on_alerts_has_every_alert_of_the_chart_with_its_severity() -> None:
+    files = sorted((ROOT / "charts" / "afresh" / "alerts").glob("*.yaml"))
+    rules = [
+        rule
+        for file in files
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+    ]
+
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", ALERTS.read_text(), re.MULTILINE)
+    assert rules
+    assert sorted(told) == sorted((rule["alert"], rule["labels"]["severity"]) for rule in rules)
 
 
 ATTACKS = sorted(set(re.findall(r"`(\w+/test_\w+\.py)`", (DOCS / "security.md").read_text())))
