@@ -35,11 +35,8 @@ def operator(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Opera
 
 
 @pytest.fixture
-def prometheus(
-    prometheus_bin: Path, operator: OperatorProcess, tmp_path: Path
-) -> Iterator[Prometheus]:
-    folder = tmp_path / "prometheus"
-    with running(prometheus_bin / "prometheus", folder, operator.metrics_port) as found:
+def prometheus(operator: OperatorProcess, tmp_path: Path) -> Iterator[Prometheus]:
+    with running(tmp_path / "prometheus", operator.metrics_port, "/metrics") as found:
         yield found
 
 

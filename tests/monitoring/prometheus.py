@@ -1,4 +1,4 @@
-"""Debian's Prometheus as a process of a test: it scrapes one operator, with the chart's alerts."""
+"""Debian's Prometheus as a process of a test, with the chart's alerts. Knows nothing of Afresh."""
 
 import json
 import socket
@@ -15,8 +15,22 @@ from urllib.request import urlopen
 
 import yaml
 
-ALERTS = Path(__file__).parents[2] / "charts" / "afresh" / "alerts"
+ROOT = Path(__file__).parents[2]
+ALERTS = ROOT / "charts" / "afresh" / "alerts"
 PATIENCE = 120
+
+
+def programs() -> Path:
+    """Return the directory of `prometheus` and `promtool`, unpacked and not installed."""
+    done = subprocess.run(
+        [str(ROOT / "deploy" / "prometheus.sh")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip())
 
 
 @dataclass(frozen=True)
@@ -48,23 +62,28 @@ class Prometheus:
 
 
 @contextmanager
-def running(program: Path, folder: Path, scraped: int) -> Iterator[Prometheus]:
-    """Scrape the operator's port on the loopback every second until the block is left."""
+def running(folder: Path, port: int, *paths: str) -> Iterator[Prometheus]:
+    """Scrape paths of a port on the loopback every second until the block is left."""
     config = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": [f"{ALERTS}/*.yaml"],
         "scrape_configs": [
-            {"job_name": "afresh", "static_configs": [{"targets": [f"127.0.0.1:{scraped}"]}]}
+            {
+                "job_name": path.strip("/"),
+                "metrics_path": path,
+                "static_configs": [{"targets": [f"127.0.0.1:{port}"]}],
+            }
+            for path in paths
         ],
     }
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     file = folder / "prometheus.yaml"
     file.write_text(yaml.safe_dump(config))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
     arguments = [
-        str(program),
+        str(programs() / "prometheus"),
         f"--config.file={file}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={address}",
