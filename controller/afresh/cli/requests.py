@@ -87,6 +87,15 @@ class Form(StrEnum):
 
     MARKDOWN = "markdown"
     JSON = "json"
+    HTML = "html"
+
+
+class ComparisonForm(StrEnum):
+    """How two packages are compared."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    JSON = "json"
 
 
 class TableForm(StrEnum):
