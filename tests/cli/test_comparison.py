@@ -163,13 +163,15 @@ def test_packages_that_were_asked_for_something_else_are_said_not_to_be_comparab
 
 
 def test_what_else_differs_and_what_is_not_over_is_remarked():
-    other = told("b", phase="Running", agentClassName="claude", maxEpisodes=9)
+    guided = [{**ENTRIES[0], "guidance": ["Use JWT."]}, ENTRIES[1]]
+    other = told("b", guided, phase="Running", agentClassName="claude", maxEpisodes=9)
 
     compared = compare(told("a"), other, NOW)
 
     assert compared.remarks == (
         "b has not ended: its figures are not final.",
         "They also differ in spec.agentClassName, spec.maxEpisodes.",
+        "The guidance of A differs.",
         "Both have the context mode FreshPerSubtask.",
     )
 

@@ -14,6 +14,7 @@ COMMANDS = sorted(afresh.commands)
 # Arguments with which a command would be used well, were it not for what the test adds.
 WELL_USED = {
     "compare": ("a", "b"),
+    "copy": ("a", "b"),
     "guide": ("p", "A", "Use JWT."),
     "skip": ("p", "A"),
     "conformance": ("image",),
@@ -87,7 +88,7 @@ def test_missing_argument_is_bad_use(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["cancel", "compare", "guide", "report", "resume", "retry", "skip", "suspend"]
+    "name", ["cancel", "compare", "copy", "guide", "report", "resume", "retry", "skip", "suspend"]
 )
 def test_command_that_answers_or_tells_of_a_package_can_write_json(name: str):
     assert "json" in forms(name)
@@ -113,8 +114,9 @@ def test_name_that_no_package_can_have_is_bad_use(name: str):
     assert '"p/status" is no package\'s name' in err
 
 
-def test_second_package_of_a_comparison_must_be_a_name_too():
-    code, _, err = run("compare", "a", "b?c")
+@pytest.mark.parametrize("name", ["compare", "copy"])
+def test_second_package_of_a_command_must_be_a_name_too(name: str):
+    code, _, err = run(name, "a", "b?c")
 
     assert code == 2
     assert '"b?c" is no package\'s name' in err

@@ -39,7 +39,7 @@ def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.Complet
 
 def test_program_has_the_commands_that_a_person_answers_a_package_with():
     assert COMMANDS == [
-        "cancel", "compare", "conformance", "guide", "report", "resume", "retry", "skip",
+        "cancel", "compare", "conformance", "copy", "guide", "report", "resume", "retry", "skip",
         "suspend", "version",
     ]  # fmt: skip
 

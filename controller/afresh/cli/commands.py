@@ -10,6 +10,7 @@ from afresh.cli.requests import (
     Cancel,
     ChangeForm,
     ComparisonForm,
+    Copy,
     Form,
     Guide,
     Place,
@@ -21,6 +22,7 @@ from afresh.cli.requests import (
     Target,
     Trial,
 )
+from afresh.contract.words import ContextMode
 from afresh.core.denylist import history_wording
 from afresh.core.text import one_line
 
@@ -198,6 +200,30 @@ def compare(target: Target, other: str, form: ComparisonForm) -> None:
     from afresh.cli import perform  # noqa: PLC0415  # as above
 
     click.echo(perform.compare(form, target, other), nl=False)
+
+
+@afresh.command()
+@about_a_package
+@click.argument("name", callback=object_name)
+@click.option(
+    "--mode",
+    type=click.Choice([str(mode) for mode in ContextMode]),
+    help="The copy's context mode.  [default: PACKAGE's]",
+)
+@written_as(ChangeForm.TEXT)
+def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
+    """Make a second package NAME that is asked for the same as PACKAGE.
+
+    It works on a branch of its own, from the same baseRef, and knows nothing of what came of
+    PACKAGE: raised revisions are left out. `afresh compare` puts the two side by side.
+
+    \b
+    Example: afresh copy token-auth token-auth-persistent --mode Persistent
+    """
+    from afresh.cli import perform  # noqa: PLC0415  # as above
+
+    request = Copy(name=name, mode=ContextMode(mode) if mode else None)
+    click.echo(perform.copy(request, form, target), nl=False)
 
 
 @afresh.command()

@@ -146,6 +146,14 @@ def _remarks(first: WorkPackage, second: WorkPackage, sides: Sequence[Side]) -> 
     if names:
         fields = [type(first.spec).model_fields[name].alias or name for name in names]
         yield f"They also differ in {', '.join(f'spec.{name}' for name in fields)}."
+    ours, theirs = _entries(first), _entries(second)
+    guided = [
+        name
+        for name, entry in ours.items()
+        if name in theirs and entry.guidance != theirs[name].guidance
+    ]
+    if guided:
+        yield f"The guidance of {_some(guided)} differs."
     if first.spec.context.mode == second.spec.context.mode:
         yield f"Both have the context mode {first.spec.context.mode}."
     for side in sides:

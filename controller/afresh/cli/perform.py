@@ -20,11 +20,20 @@ from afresh.cli.comparison import Told
 from afresh.cli.comparison import compare as compare_packages
 from afresh.cli.comparison_table import write_comparison_markdown, write_terminal
 from afresh.cli.connection import connected
+from afresh.cli.copies import copy_of
 from afresh.cli.edits import Edit, edit_of
 from afresh.cli.html_report import write_html
 from afresh.cli.markdown import write_markdown
 from afresh.cli.report import report_on
-from afresh.cli.requests import ChangeForm, CommandError, ComparisonForm, Form, Request, Target
+from afresh.cli.requests import (
+    ChangeForm,
+    CommandError,
+    ComparisonForm,
+    Copy,
+    Form,
+    Request,
+    Target,
+)
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
@@ -110,6 +119,25 @@ def report(form: Form, target: Target) -> str:
             return write_markdown(told) + "\n"
         case _:
             assert_never(form)
+
+
+def copy(request: Copy, form: ChangeForm, target: Target) -> str:
+    """Make the copy and return what to tell. Raises CommandError."""
+    return asyncio.run(_on(target, lambda stored: _copied(stored, request, form)))
+
+
+async def _copied(stored: Stored, request: Copy, form: ChangeForm) -> str:
+    manifest = await stored.kube.get(WORK_PACKAGES, stored.namespace, stored.name)
+    copied = copy_of(manifest, request)
+    made = parse(WorkPackage, await stored.kube.create(WORK_PACKAGES, stored.namespace, copied))
+    message = (
+        f"{request.name} is asked for the same as {stored.name}, in the context mode"
+        f" {made.spec.context.mode}, on the branch {made.branch}."
+    )
+    if form is ChangeForm.TEXT:
+        return f"{message}\n"
+    where = {"namespace": stored.namespace, "package": request.name}
+    return json.dumps({**where, "message": message, "changed": copied}, indent=2) + "\n"
 
 
 def compare(form: ComparisonForm, target: Target, other: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from afresh.api.phases import RevisionReason
-from afresh.contract.words import AdapterName, ModelApiName
+from afresh.contract.words import AdapterName, ContextMode, ModelApiName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +70,14 @@ class Suspend:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
     """Stop what runs now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """Make a second package of this name that is asked for the same, perhaps in another mode."""
+
+    name: str
+    mode: ContextMode | None = None
 
 
 Request = Guide | Skip | Retry | Suspend | Cancel
