@@ -1,4 +1,4 @@
-"""docs/reasons.md: the table of reasons, with the phases in which the exploration saw each."""
+"""docs/reference/reasons.md: every reason, with the phases in which the exploration saw it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The table of docs/agent-images.md: what an agent's image is to do."""
+"""The table of docs/how-to/agent-images.md: what an agent's image is to do."""
 
 from afresh.contract.conformance import REQUIREMENTS
 

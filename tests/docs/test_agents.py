@@ -15,8 +15,10 @@ from afresh.episode.outbox import NAMES, TEXT_LIMIT
 from deploy.docs.world import World, decided
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/own-agent.md"]
-PAGE = "".join((ROOT / "docs" / name).read_text() for name in ("agents.md", "own-agent.md"))
+PAGES = ["README.md", "docs/how-to/own-agent.md"]
+PAGE = "".join(
+    (ROOT / "docs" / name).read_text() for name in ("reference/agents.md", "how-to/own-agent.md")
+)
 
 
 def first_cells(head: str) -> set[str]:

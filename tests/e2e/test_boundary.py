@@ -40,7 +40,8 @@ for process in /proc/[0-9]*; do tr '\0' ' ' <$process/cmdline; echo; done | sort
 echo PROBE ENDS
 exit 1
 """
-# All that differs from pod to pod; docs/own-agent.md lists the same. None of it counts attempts.
+# All that differs from pod to pod; docs/how-to/own-agent.md lists the same. None of it counts
+# attempts.
 DIFFERS = {
     "UID": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     "CONTAINER": r"(?:(?<=sandboxes/)|(?<=containers/)|(?<=podUID/))[0-9a-f]{64}",

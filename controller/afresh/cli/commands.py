@@ -181,7 +181,7 @@ def report(target: Target, form: Form) -> None:
     help="How to write it.",
 )
 def conformance(place: Place, trial: Trial, form: TableForm) -> int:
-    """Try whether agents can work in IMAGE: docs/agent-images.md has the requirements.
+    """Try whether agents can work in IMAGE: docs/how-to/agent-images.md has the requirements.
 
     A pod with the agent's container as in an episode runs for up to 8 minutes and is deleted. No
     key and no repository is needed. The exit code is 1 if a MUST is not met.

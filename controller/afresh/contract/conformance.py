@@ -1,7 +1,7 @@
 """What an agent's image must be able to do, and how a trial of one answers.
 
 The runner tries each requirement inside the image (`afresh.episode.conformance`); `afresh
-conformance` shows the findings. docs/agent-images.md is written from REQUIREMENTS.
+conformance` shows the findings. docs/how-to/agent-images.md is written from REQUIREMENTS.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What every reason means: of what it is said, when it appears, and what to do about it.
 
-One row per value of `Reason` and of `Outcome`; data for people, from which docs/reasons.md is
-generated. Nothing decides by it.
+One row per value of `Reason` and of `Outcome`; data for people, from which the page
+docs/reference/reasons.md is generated. Nothing decides by it.
 """
 
 from dataclasses import dataclass
