@@ -7,15 +7,16 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/afresh
 UV_VERSION := 0.13.9
 CLUSTER ?= own
 MODEL ?= scripted
+INSTALL ?= helm
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs fmt clean requirements
+.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs manifests fmt clean requirements
 
 help: ## Show what can be done
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
-demo: ## See a real cluster run a real package (CLUSTER=current: yours; MODEL=real: with ANTHROPIC_API_KEY)
-	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL)
+demo: ## See a real cluster run a real package (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
+	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
 
 demo-down: ## Remove the demo's cluster and everything it left (CLUSTER=current: what it put on yours)
 ifeq ($(CLUSTER),current)
@@ -33,6 +34,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	.venv/bin/mypy
 	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
 
 unit: .venv/.ready ## The tests that need no cluster (seconds)
@@ -54,11 +56,15 @@ bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/ben
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.first_byte
 
-crds: .venv/.ready ## Write crds/ from the models
+crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
 docs: .venv/.ready ## Write the generated pages and pictures of docs/
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
+
+manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: deploy/cluster install)
+	$(PYTHON) deploy/manifests/generate.py
 
 fmt: .venv/.ready ## Format the code
 	.venv/bin/ruff format .

@@ -14,12 +14,12 @@ import time
 from string import Template
 from typing import Any
 
+from installation import INSTALLERS, remove_operator
 from target import IMAGES, REPOSITORY, DemoError, Target, current, own, progress, using_current
 
 NAME = "demo"
 NAMESPACE = "afresh-demo"
 PACKAGE = "token-auth"
-SYSTEM = "afresh-system"
 MANIFESTS = REPOSITORY / "deploy" / "demo" / "manifests"
 REAL_ENDPOINT = "https://api.anthropic.com"
 REPOSITORY_DIR = "/data/ledger.git"
@@ -35,7 +35,7 @@ def main() -> int:
             return _remove(using_current())
         target = current() if options.cluster == "current" else own(NAME, IMAGES)
         api_key = _api_key(options.model)
-        install_operator(target)
+        INSTALLERS[options.install](target)
         start_servers(target, api_key)
         _apply_package(target, options.model)
         package = _follow(target)
@@ -61,6 +61,10 @@ def _options() -> argparse.Namespace:
         "the key in ANTHROPIC_API_KEY and --cluster current",
     )  # fmt: skip
     parser.add_argument(
+        "--install", choices=sorted(INSTALLERS), default="helm",
+        help="helm (default): from the charts; kustomize: from deploy/manifests, with kubectl",
+    )  # fmt: skip
+    parser.add_argument(
         "--remove", action="store_true",
         help="with --cluster current: remove what the demo put there",
     )  # fmt: skip
@@ -79,19 +83,6 @@ def _api_key(model: str) -> str:
     if not key:
         raise DemoError("MODEL=real needs the key: set ANTHROPIC_API_KEY.")
     return key
-
-
-def install_operator(target: Target) -> None:
-    """Install the CRDs and the chart, and wait until the operator is ready."""
-    with progress.step("installing the operator with Helm"):
-        target.kubectl("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
-        target.run(
-            "helm", "upgrade", "--install", "afresh", str(REPOSITORY / "charts" / "afresh"),
-            "--namespace", SYSTEM, "--create-namespace", "--wait", "--timeout", "180s",
-            "--set", f"image.repository={target.images}/operator,image.tag={target.tag}",
-            "--set", f"runner.image={target.images}/runner:{target.tag}",
-            "--set-string", f"podAnnotations.started={time.time():.0f}",
-        )  # fmt: skip
 
 
 def start_servers(target: Target, api_key: str) -> None:
@@ -116,8 +107,7 @@ def _remove(target: Target) -> int:
     with progress.step("removing the demo, its secrets and the operator"):
         _delete_namespace(target)
         target.kubectl("delete", "agentclass", "demo-claude", "--ignore-not-found")
-        target.run("helm", "uninstall", "afresh", "--namespace", SYSTEM, "--ignore-not-found")
-        target.kubectl("delete", "namespace", SYSTEM, "--ignore-not-found", "--timeout=120s")
+        remove_operator(target)
     print("The CRDs stay; without other packages, remove them too: kubectl delete -f crds/")
     return 0
 

@@ -56,11 +56,12 @@ def main() -> int:
 def _prepare() -> str:
     """Start the cluster with the operator and a git server in it; return the server's URL."""
     sys.path.insert(0, str(ROOT / "deploy" / "demo"))
-    import run as demo  # noqa: PLC0415  # the demo's scripts are no package
+    import installation  # noqa: PLC0415  # the demo's scripts are no package
+    import run as demo  # noqa: PLC0415
     import target  # noqa: PLC0415
 
     own = target.own(NAME, ("runner", "operator", "agent-command", "demo"))
-    demo.install_operator(own)
+    installation.install_with_helm(own)
     demo.start_servers(own, "unused")
     own.kubectl("create", "namespace", NAMESPACE)
     secret = json.loads(

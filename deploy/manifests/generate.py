@@ -1,0 +1,70 @@
+"""Writes the manifests for `kubectl apply -k` from the charts.
+
+    python3 deploy/manifests/generate.py
+
+Owns what a chart leaves to Helm: the namespace of each object. Must not say what is in them.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
+
+from singlenode import binaries  # noqa: E402  # found where the line above says
+
+NAMESPACE = "afresh-system"
+CLUSTER_SCOPED = (
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
+HEADER = "# Generated from charts/{} by `make manifests`; not to be edited.\n"
+# File, chart, values.
+FILES = (
+    ("crds/crds.yaml", "afresh-crds", ("keep=false",)),
+    ("operator/operator.yaml", "afresh", ()),
+    ("namespaced/operator.yaml", "afresh", ("namespaces={team-a}",)),
+)
+
+
+def texts() -> dict[Path, str]:
+    """Return what each generated file must hold. Raises CalledProcessError if Helm fails."""
+    return {HERE / name: _text(chart, values) for name, chart, values in FILES}
+
+
+def _text(chart: str, values: tuple[str, ...]) -> str:
+    settings = [word for value in values for word in ("--set", value)]
+    folder = str(REPOSITORY / "charts" / chart)
+    rendered = subprocess.run(
+        [str(binaries.path("helm")), "template", "afresh", folder, "-n", NAMESPACE, *settings],
+        check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout  # fmt: skip
+    objects = [_placed(item) for item in yaml.safe_load_all(rendered) if item]
+    body = yaml.safe_dump_all(objects, sort_keys=False, width=100, explicit_start=True)
+    return HEADER.format(chart) + body
+
+
+def _placed(item: dict[str, Any]) -> dict[str, Any]:
+    if item["kind"] in CLUSTER_SCOPED:
+        return item
+    metadata = {"name": item["metadata"]["name"], "namespace": NAMESPACE} | item["metadata"]
+    return item | {"metadata": metadata}
+
+
+def main() -> int:
+    """Write the files; return the exit code."""
+    for path, text in texts().items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

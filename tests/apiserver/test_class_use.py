@@ -1,0 +1,156 @@
+"""Who may use a class: the chart's admission policy and roles on a real API server."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.api.manifests import minimal_package
+from tests.apiserver.kubectl import Kubectl, Manifest
+from tests.chart.helm import SYSTEM, render
+from tests.e2e.cluster import wait
+
+pytestmark = pytest.mark.apiserver
+
+USER = "alice"
+WANTED = ("ClusterRole", "ClusterRoleBinding", "RoleBinding", "ValidatingAdmissionPolicy",
+          "ValidatingAdmissionPolicyBinding")  # fmt: skip
+REFUSAL = "you may not use the AgentClass {} in the namespace {}: ask for a role with the verb use"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A team's namespace in which a user may edit packages, and the policy holds."""
+
+    kubectl: Kubectl
+    namespace: str
+    release: str
+
+    def write(self) -> str:
+        """Apply the package as the user; return what was said against it."""
+        done = self.kubectl.run(
+            "apply", "-n", self.namespace, "--as", USER, manifest=minimal_package()
+        )
+        return done.stderr
+
+    def patch(self, patch: str) -> str:
+        """Change the package as the user; return what was said against it."""
+        target = ["wp", "demo", "-n", self.namespace, "--as", USER]
+        return self.kubectl.run("patch", *target, "--type=merge", "-p", patch).stderr
+
+    def allow(self, agent_class: str) -> None:
+        """Let the user use a class in this namespace."""
+        rule = {"apiGroups": ["afresh.dev"], "resources": ["agentclasses"],
+                "resourceNames": [agent_class], "verbs": ["use"]}  # fmt: skip
+        name = f"use-{agent_class}"
+        self.kubectl.apply(role(name, rule), self.namespace)
+        self.kubectl.apply(binding(name, "Role", name), self.namespace)
+
+    def forbid(self, agent_class: str) -> None:
+        """Take that back."""
+        self.kubectl("delete", "rolebinding", f"use-{agent_class}", "-n", self.namespace)
+
+
+def role(name: str, rule: Manifest) -> Manifest:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": name},
+        "rules": [rule],
+    }
+
+
+def binding(name: str, kind: str, target: str) -> Manifest:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": target},
+        "subjects": [{"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+
+
+@pytest.fixture(scope="module")
+def desk(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
+    """Apply the chart's policy for one namespace, and wait until it is enforced there."""
+    made = Desk(kubectl, make_namespace(), "class-use")
+    values = ("admission.enabled=true", f'namespaces=["{made.namespace}"]')
+    for item in render("afresh", *values, release=made.release):
+        if item["kind"] in WANTED:
+            kubectl("apply", manifest=item)
+    for name in ("view", "edit"):
+        kubectl.apply(binding(name, "ClusterRole", f"{made.release}-{name}"), made.namespace)
+    wait("the policy is enforced", lambda: "you may not use" in probe(made), seconds=60)
+    return made
+
+
+def probe(desk: Desk) -> str:
+    """Try what must not be, without doing it."""
+    return desk.kubectl.run(
+        "create", "--dry-run=server", "-n", desk.namespace, "--as", USER,
+        manifest=minimal_package("probe"),
+    ).stderr  # fmt: skip
+
+
+def test_a_user_without_use_is_refused_and_one_with_it_may_write(desk: Desk) -> None:
+    said = desk.write()
+    desk.allow("claude")
+
+    assert REFUSAL.format("claude", desk.namespace) in said
+    wait("she may write", lambda: desk.write() == "", seconds=60)
+
+
+def test_a_class_that_she_may_not_use_cannot_be_switched_to(desk: Desk) -> None:
+    desk.allow("claude")
+    wait("she may write", lambda: desk.write() == "", seconds=60)
+
+    said = desk.patch('{"spec":{"agentClassName":"costly"}}')
+    spec = desk.kubectl.get("wp", "demo", desk.namespace)["spec"]
+    desk.allow("costly")
+
+    assert REFUSAL.format("costly", desk.namespace) in said
+    assert spec["agentClassName"] == "claude"
+    switch = '{"spec":{"agentClassName":"costly"}}'
+    wait("she may switch", lambda: desk.patch(switch) == "", seconds=60)
+    assert desk.patch('{"spec":{"agentClassName":"claude"}}') == ""
+
+
+RETRY = '{"metadata":{"annotations":{"afresh.dev/retry-requested-at":"1"}}}'
+
+
+@pytest.mark.parametrize("patch", ['{"spec":{"goal":"Mine."}}', RETRY], ids=["a goal", "a retry"])
+def test_who_may_no_longer_use_a_class_cannot_have_it_do_more(desk: Desk, patch: str) -> None:
+    desk.allow("claude")
+    wait("she may write", lambda: desk.write() == "", seconds=60)
+    desk.forbid("claude")
+
+    wait(
+        "she may not",
+        lambda: REFUSAL.format("claude", desk.namespace) in desk.patch(patch),
+        seconds=60,
+    )
+    assert desk.patch('{"metadata":{"labels":{"seen":"yes"}}}') == ""
+
+
+def test_the_operators_own_writes_pass(desk: Desk) -> None:
+    desk.allow("claude")
+    wait("she may write", lambda: desk.write() == "", seconds=60)
+    operator = f"system:serviceaccount:{SYSTEM}:{desk.release}-operator"
+
+    done = desk.kubectl.run(
+        "apply", "--server-side", "--subresource=status", "-n", desk.namespace, "--as", operator,
+        manifest={**minimal_package(), "status": {"phase": "Pending"}},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert desk.kubectl.get("wp", "demo", desk.namespace)["status"]["phase"] == "Pending"
+
+
+def test_another_namespace_than_those_that_are_served_is_none_of_its_business(
+    desk: Desk, namespace: str
+) -> None:
+    for name in ("view", "edit"):
+        desk.kubectl.apply(binding(name, "ClusterRole", f"{desk.release}-{name}"), namespace)
+
+    elsewhere = Desk(desk.kubectl, namespace, desk.release)
+    wait("she may write there", lambda: elsewhere.write() == "", seconds=60)

@@ -1,0 +1,149 @@
+"""The charts as releases on a real API server: what an upgrade and a rollback do to the CRDs."""
+
+import base64
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.apiserver.kubectl import Kubectl, Manifest
+from tests.chart.helm import CRDS, OPERATOR, ROOT, helm
+
+pytestmark = pytest.mark.apiserver
+
+# etcd takes objects of 1.5 MiB, the API server Secrets of 1 MiB.
+RELEASE_LIMIT = 128 << 10
+CRD = "workpackages.afresh.dev"
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases of one namespace on one API server."""
+
+    kubectl: Kubectl
+    kubeconfig: Path
+    namespace: str
+
+    def upgrade(self, name: str, *words: str, chart: Path | None = None) -> str:
+        """Install or upgrade a chart; return what was said against it."""
+        source = str(chart or ROOT / "charts" / name)
+        return self.helm("upgrade", "--install", name, source, *words)
+
+    def helm(self, *words: str) -> str:
+        """Run Helm in the namespace; return what was said against it."""
+        options = ("--kubeconfig", str(self.kubeconfig), "-n", self.namespace)
+        done = helm(*words, *options)
+        return done.stderr if done.returncode else ""
+
+    def crd(self) -> Manifest:
+        """Return the CRD of packages."""
+        found: Manifest = json.loads(self.kubectl("get", "crd", CRD, "-o", "json"))
+        return found
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each release's newest Secret."""
+        listed = json.loads(self.kubectl("get", "secrets", "-n", self.namespace, "-o", "json"))
+        return {
+            item["metadata"]["labels"]["name"]: len(base64.b64decode(item["data"]["release"]))
+            for item in listed["items"]
+        }
+
+
+@pytest.fixture(scope="module")
+def releases(
+    kubectl: Kubectl, kubeconfig: Path, make_namespace: Callable[[], str]
+) -> Iterator[Releases]:
+    """Take the CRDs of the server into a release, and leave them as they were found."""
+    made = Releases(kubectl, kubeconfig, make_namespace())
+    assert made.upgrade(CRDS, "--take-ownership") == ""
+    yield made
+    assert made.upgrade(CRDS) == ""
+    assert made.helm("uninstall", CRDS) == ""
+
+
+def chart_of_crds(folder: Path, version: str, *fields: str) -> Path:
+    """Return the chart of the CRDs in another version, with further fields of a package's spec."""
+    chart = folder / CRDS
+    shutil.copytree(ROOT / "charts" / CRDS, chart)
+    about = yaml.safe_load((chart / "Chart.yaml").read_text())
+    about |= {"version": version, "appVersion": version}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(about))
+    path = chart / "files" / "workpackages.yaml"
+    crd = yaml.safe_load(path.read_text())
+    properties_of(crd).update({name: {"type": "string"} for name in fields})
+    path.write_text(yaml.safe_dump(crd))
+    return chart
+
+
+def properties_of(crd: Manifest) -> Manifest:
+    (version,) = crd["spec"]["versions"]
+    found: Manifest = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    return found
+
+
+def test_an_upgrade_brings_new_fields_and_a_rollback_of_the_operator_leaves_them(
+    releases: Releases, tmp_path: Path
+) -> None:
+    newer = chart_of_crds(tmp_path, "9.0.0", "mood")
+    assert releases.upgrade(OPERATOR) == ""
+    assert "mood" not in properties_of(releases.crd())
+
+    # The server's CRDs were applied by kubectl, which owns the fields until then.
+    assert releases.upgrade(CRDS, "--force-conflicts", chart=newer) == ""
+    assert releases.upgrade(OPERATOR, "--set", "log.level=DEBUG") == ""
+    assert releases.helm("rollback", OPERATOR) == ""
+
+    assert properties_of(releases.crd())["mood"] == {"type": "string"}
+
+
+def test_crds_that_are_older_than_the_operator_are_told_before_anything_is_changed(
+    releases: Releases, tmp_path: Path
+) -> None:
+    assert releases.upgrade(CRDS, chart=chart_of_crds(tmp_path, "0.0.1")) == ""
+
+    said = releases.upgrade(OPERATOR)
+
+    assert "The CRDs in the cluster are of version 0.0.1: upgrade the chart afresh-crds" in said
+    assert releases.upgrade(CRDS) == ""
+    assert releases.upgrade(OPERATOR) == ""
+
+
+def test_the_crds_and_what_is_of_their_kinds_outlive_their_release(
+    releases: Releases, namespace: str
+) -> None:
+    releases.kubectl.apply(
+        {"apiVersion": "afresh.dev/v1alpha1", "kind": "AgentClass",
+         "metadata": {"name": namespace}, "spec": {"adapter": "Claude", "image": "a"}},
+        namespace,
+    )  # fmt: skip
+    assert releases.helm("uninstall", CRDS) == ""
+
+    assert namespace in releases.kubectl("get", "agentclasses", "-o", "name")
+    assert releases.upgrade(CRDS) == ""
+
+
+def test_classes_come_with_the_first_install_of_the_operator(
+    kubectl: Kubectl, releases: Releases, namespace: str
+) -> None:
+    first = Releases(kubectl, releases.kubeconfig, namespace)
+
+    assert first.helm("install", "first", str(ROOT / "charts" / OPERATOR),
+                      "--set", "agentClasses.codex.enabled=true") == ""  # fmt: skip
+    assert "agentclass.afresh.dev/codex" in kubectl("get", "agentclasses", "-o", "name")
+    assert first.helm("uninstall", "first") == ""
+    assert "agentclass.afresh.dev/codex" not in kubectl("get", "agentclasses", "-o", "name")
+
+
+def test_a_release_is_small(releases: Releases) -> None:
+    everything = ["admission.enabled=true", "replicas=2"]
+    everything += [f"agentClasses.{name}.enabled=true" for name in ("claude", "gemini")]
+
+    assert releases.upgrade(OPERATOR, "--set", ",".join(everything)) == ""
+    sizes = releases.sizes()
+
+    assert set(sizes) == {CRDS, OPERATOR}
+    assert max(sizes.values()) < RELEASE_LIMIT

@@ -1,0 +1,48 @@
+"""The classes that a platform team switches on."""
+
+import pytest
+
+from afresh.api.agent_class import AgentClass
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.words import AdapterName
+from tests.chart.helm import kinds, one, render
+
+ADAPTERS = sorted(set(ABILITIES) - {AdapterName.COMMAND})
+
+
+def test_there_is_none_unless_it_is_switched_on() -> None:
+    assert "AgentClass" not in kinds(render())
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_class_of_each_program_is_one_that_the_api_takes(adapter: AdapterName) -> None:
+    name = adapter.lower()
+    objects = render("afresh", f"agentClasses.{name}.enabled=true", 'image.tag="1"')
+
+    made = AgentClass.model_validate(one(objects, "AgentClass"))
+    assert (made.metadata.name, made.spec.adapter) == (name, adapter)
+    assert made.spec.image == f"localhost/afresh/agent-{name}:1"
+    assert made.spec.credentials is not None
+
+
+def test_what_the_values_say_of_a_class_is_what_it_says() -> None:
+    objects = render(
+        "afresh", "agentClasses.claude.enabled=true", 'agentClasses.claude.model="claude-x"',
+        'agentClasses.claude.secretName="key"',
+        'agentClasses.claude.resources={"limits":{"memory":"1Gi"}}',
+        'agentClasses.claude.spec={"maxConcurrentEpisodes":2,"credentials":{"mode":"Environment"}}',
+    )  # fmt: skip
+
+    made = AgentClass.model_validate(one(objects, "AgentClass")).spec
+    assert (made.model, made.max_concurrent_episodes) == ("claude-x", 2)
+    assert made.resources.limits.memory == "1Gi"
+    assert made.credentials is not None
+    assert (made.credentials.secret_name, made.credentials.mode) == ("key", "Environment")
+
+
+def test_a_class_without_a_secret_has_no_credentials() -> None:
+    objects = render(
+        "afresh", "agentClasses.codex.enabled=true", 'agentClasses.codex.secretName=""'
+    )
+
+    assert "credentials" not in one(objects, "AgentClass")["spec"]

@@ -1,0 +1,203 @@
+"""What a release of the chart is made of: the operator's pods, and what surrounds them."""
+
+import pytest
+
+from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.kube.client import Manifest
+from afresh.manifests.network_policy import OPERATOR_LABELS
+from afresh.settings import Settings
+from tests.chart.helm import SYSTEM, kinds, one, render
+
+TWO = "replicas=2"
+MIRROR = "mirror.example.com/x"
+AGENTS = ("aider", "claude", "codex", "gemini", "opencode")
+EVERY_CLASS = tuple(f"agentClasses.{name}.enabled=true" for name in AGENTS)
+
+
+def pod_of(objects: list[Manifest]) -> Manifest:
+    spec: Manifest = one(objects, "Deployment")["spec"]["template"]["spec"]
+    return spec
+
+
+def container_of(objects: list[Manifest]) -> Manifest:
+    (container,) = pod_of(objects)["containers"]
+    found: Manifest = container
+    return found
+
+
+def environment_of(objects: list[Manifest]) -> dict[str, str]:
+    found = container_of(objects)["env"]
+    return {item["name"]: item["value"] for item in found if "value" in item}
+
+
+def images_in(node: object) -> set[str]:
+    """Every image that is named anywhere, by field or by variable."""
+    if isinstance(node, list):
+        return {image for item in node for image in images_in(item)}
+    if not isinstance(node, dict):
+        return set()
+    own = {node["value"]} if node.get("name") == "AFRESH_RUNNER_IMAGE" else set()
+    for key, value in node.items():
+        own |= {value} if key == "image" else images_in(value)
+    return own
+
+
+def test_one_replica_is_never_two_for_an_instant_and_holds_no_lease() -> None:
+    objects = render()
+
+    spec = one(objects, "Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert "AFRESH_LEASE_NAME" not in environment_of(objects)
+    assert "PodDisruptionBudget" not in kinds(objects)
+
+
+def test_two_replicas_have_a_lease_roll_and_are_not_drained_at_once() -> None:
+    objects = render("afresh", TWO)
+
+    deployment, budget = one(objects, "Deployment"), one(objects, "PodDisruptionBudget")
+    assert deployment["spec"]["strategy"]["type"] == "RollingUpdate"
+    assert environment_of(objects)["AFRESH_LEASE_NAME"] == deployment["metadata"]["name"]
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
+    spread = pod_of(objects)["affinity"]["podAntiAffinity"]
+    (term,) = spread["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term["podAffinityTerm"]["labelSelector"] == deployment["spec"]["selector"]
+
+
+def test_an_affinity_of_the_users_own_is_the_only_one() -> None:
+    objects = render("afresh", TWO, 'operator.affinity={"nodeAffinity":{}}')
+
+    assert pod_of(objects)["affinity"] == {"nodeAffinity": {}}
+
+
+@pytest.mark.parametrize("values", [(), (TWO,)], ids=["one replica", "two replicas"])
+def test_the_environment_is_one_that_the_operator_takes(values: tuple[str, ...]) -> None:
+    objects = render("afresh", 'namespaces=["team-a","team-b"]', 'log.format="console"', *values)
+
+    settings = Settings.from_environment(environment_of(objects))
+    assert settings.namespaces == ("team-a", "team-b")
+    assert (settings.log_format, settings.pod_users) == ("console", "derived")
+    ports = {item["name"]: item["containerPort"] for item in container_of(objects)["ports"]}
+    assert ports == {"report": settings.report_port, "metrics": settings.metrics_port}
+
+
+def test_the_pod_may_do_nothing_that_a_restricted_namespace_refuses() -> None:
+    objects = render()
+
+    pod, container = pod_of(objects)["securityContext"], container_of(objects)["securityContext"]
+    assert pod["runAsNonRoot"] is True
+    assert pod["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_where_the_namespace_chooses_users_the_pod_names_none() -> None:
+    objects = render("afresh", 'podUsers="namespace"')
+
+    assert set(pod_of(objects)["securityContext"]) == {"runAsNonRoot", "seccompProfile"}
+    assert environment_of(objects)["AFRESH_POD_USERS"] == "namespace"
+
+
+def test_one_value_moves_every_image_to_another_registry() -> None:
+    objects = render("afresh", f'image.registry="{MIRROR}"', 'image.tag="7"', *EVERY_CLASS)
+
+    names = ("operator", "runner", *(f"agent-{name}" for name in AGENTS))
+    assert images_in(objects) == {f"{MIRROR}/{name}:7" for name in names}
+
+
+def test_the_tag_is_the_charts_version_where_none_is_given() -> None:
+    objects = render()
+
+    version = one(objects, "Deployment")["metadata"]["labels"]["app.kubernetes.io/version"]
+    assert {image.rpartition(":")[2] for image in images_in(objects)} == {version}
+
+
+def test_an_image_of_its_own_is_taken_as_it_is() -> None:
+    digest = "example.com/runner@sha256:" + "0" * 64
+    objects = render(
+        "afresh", f'runner.image="{digest}"', 'operator.image="example.com/operator:2"',
+        "agentClasses.claude.enabled=true", 'agentClasses.claude.image="example.com/claude:3"',
+    )  # fmt: skip
+
+    assert images_in(objects) == {digest, "example.com/operator:2", "example.com/claude:3"}
+
+
+def test_what_the_values_say_of_the_pods_is_on_them() -> None:
+    objects = render(
+        "afresh", 'image.pullSecrets=["registry"]', 'operator.nodeSelector={"pool":"infra"}',
+        'operator.tolerations=[{"key":"infra","operator":"Exists"}]',
+        'operator.priorityClassName="high"', 'operator.podLabels={"team":"platform"}',
+        'operator.podAnnotations={"note":"1"}', 'serviceAccount.annotations={"role":"x"}',
+    )  # fmt: skip
+
+    pod, metadata = pod_of(objects), one(objects, "Deployment")["spec"]["template"]["metadata"]
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["nodeSelector"] == {"pool": "infra"}
+    assert pod["tolerations"] == [{"key": "infra", "operator": "Exists"}]
+    assert pod["priorityClassName"] == "high"
+    assert (metadata["labels"]["team"], metadata["annotations"]) == ("platform", {"note": "1"})
+    assert one(objects, "ServiceAccount")["metadata"]["annotations"] == {"role": "x"}
+
+
+def test_the_policy_lets_reports_and_scrapes_in_and_the_api_server_out() -> None:
+    objects = render("afresh", 'namespaces=["team-a"]', "networkPolicy.apiServerPorts=[8443]")
+
+    policy = one(objects, "NetworkPolicy")["spec"]
+    reports, scrapes = policy["ingress"]
+    (episodes,) = reports["from"]
+    assert episodes["podSelector"]["matchLabels"] == {LABEL_MANAGED_BY: MANAGED_BY}
+    (where,) = episodes["namespaceSelector"]["matchExpressions"]
+    assert where["values"] == ["team-a"]
+    ports = {item["containerPort"]: item["name"] for item in container_of(objects)["ports"]}
+    assert [ports[rule["ports"][0]["port"]] for rule in (reports, scrapes)] == ["report", "metrics"]
+    assert [item["port"] for rule in policy["egress"] for item in rule["ports"]] == [53, 53, 8443]
+    labels = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert labels.items() >= OPERATOR_LABELS.items()
+
+
+def test_of_two_replicas_each_may_pass_reports_on_to_the_other() -> None:
+    policy = one(render("afresh", TWO), "NetworkPolicy")["spec"]
+
+    (_, other), (peer,) = policy["ingress"][0]["from"], policy["egress"][0]["to"]
+    assert other == peer == {"podSelector": policy["podSelector"]}
+    assert policy["egress"][0]["ports"] == policy["ingress"][0]["ports"]
+
+
+def test_nobody_scrapes_where_the_values_name_nobody() -> None:
+    objects = render("afresh", "networkPolicy.metricsFrom=[]")
+
+    assert len(one(objects, "NetworkPolicy")["spec"]["ingress"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "gone"),
+    [
+        pytest.param("networkPolicy.enabled=false", "NetworkPolicy", id="network policy"),
+        pytest.param("rbac.aggregate=false", "afresh-edit", id="aggregated roles"),
+    ],
+)
+def test_what_is_switched_off_is_not_there(value: str, gone: str) -> None:
+    def told(*values: str) -> set[str]:
+        objects = render("afresh", *values)
+        return kinds(objects) | {item["metadata"]["name"] for item in objects}
+
+    assert gone in told()
+    assert gone not in told(value)
+
+
+def test_everything_is_in_the_releases_namespace_or_in_none() -> None:
+    namespaces = {item["metadata"].get("namespace", SYSTEM) for item in render("afresh", TWO)}
+
+    assert namespaces == {SYSTEM}
+
+
+def test_two_releases_share_no_name() -> None:
+    def names(release: str) -> set[tuple[str, str]]:
+        objects = render("afresh", "admission.enabled=true", TWO, release=release)
+        return {(item["kind"], item["metadata"]["name"]) for item in objects}
+
+    assert not names("first") & names("second")
