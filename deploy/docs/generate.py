@@ -30,6 +30,7 @@ from deploy.docs import (
     pod_picture,
     reasons_page,
     requirements_table,
+    values_table,
 )
 from deploy.docs.explore import explored
 
@@ -85,6 +86,7 @@ def _blocks(directory: Path) -> dict[str, blocks.Block]:
         "labels": partial(names_table.render, names_table.LABELS),
         "annotations-written": partial(names_table.render, names_table.WRITTEN),
         "annotations-read": partial(names_table.render, names_table.READ),
+        "values": partial(values_table.render, directory.parent / values_table.CHART),
         "volumes": pod_mounts.table,
         "how-tos": partial(page_lists.folder_list, directory, "how-to"),
         "references": partial(page_lists.folder_list, directory, "reference"),

@@ -10,13 +10,13 @@ from afresh.api.crd import KINDS
 from afresh.contract.order import Order
 from deploy.docs import (
     blocks,
-    cli_page,
     contract_page,
     contract_words,
     fields_table,
     names_table,
     page_lists,
     pod_mounts,
+    values_table,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,11 +52,6 @@ def test_a_field_without_a_description_stops_the_generation_with_its_name(
 
     with pytest.raises(fields_table.UndescribedError, match="field odd"):
         fields_table.fields(kind.name, "spec")
-
-
-@pytest.mark.parametrize("example", cli_page.examples())
-def test_an_example_in_a_commands_help_is_one_that_the_program_can_parse(example) -> None:
-    assert example.startswith("afresh ")
 
 
 def test_a_sentence_for_a_field_that_the_order_has_not_stops_the_generation(monkeypatch) -> None:
@@ -112,3 +107,31 @@ def test_every_page_is_in_the_navigation() -> None:
 
     for page in DOCS.rglob("*.md"):
         assert f'"{page.relative_to(DOCS).as_posix()}"' in navigation
+
+
+VALUES = """\
+# The operator.
+operator:
+  image: "" # the whole reference
+first: {enabled: false}
+classes:
+  one:
+    enabled: false
+    model: "" # empty: the program's own
+  two:
+    enabled: true
+    model: big
+"""
+
+
+def test_a_value_has_its_own_comment_or_that_of_its_first_sibling(tmp_path) -> None:
+    (tmp_path / "values.yaml").write_text(VALUES + "named: 1 # how many\n")
+
+    with pytest.raises(values_table.UndescribedValueError, match="first has no comment"):
+        values_table.render(tmp_path)
+    (tmp_path / "values.yaml").write_text(VALUES.replace("first:", "# Said.\nfirst:"))
+    rows = values_table.render(tmp_path).splitlines()
+    assert "| `operator` |  | The operator. |" in rows
+    assert '| `operator.image` | `""` | the whole reference |' in rows
+    assert "| `classes.two.model` | `big` | empty: the program's own |" in rows
+    assert "| `classes.two.enabled` | `true` | whether it is made |" in rows
