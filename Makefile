@@ -46,6 +46,10 @@ apiserver: .venv/.ready ## The tests on a real etcd and API server
 e2e: .venv/.ready ## The tests on a real node
 	$(PYTHON) -m pytest -q -m cluster
 
+.PHONY: e2e-kind
+e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl and helm)
+	@deploy/kind.sh
+
 test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
 	$(PYTHON) -m pytest -q tests/e2e/full_matrix.py tests/e2e/full_scale.py
 
@@ -60,8 +64,9 @@ crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
-docs: .venv/.ready ## Write the generated pages and pictures of docs/
+docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the dashboard
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
+	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
 site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fails
 	@PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.site
@@ -89,3 +94,10 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 	  -o $$images/aider.txt; \
 	pin --python-version 3.11 --universal --extra cli --extra operator --group dev --group docs \
 	  pyproject.toml -o deploy/requirements/dev.txt
+
+.PHONY: changelog release
+changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
+	@$(PYTHON) -m deploy.release.changelog "$(VERSION)"
+
+release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
+	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.build "$(VERSION)"

@@ -7,11 +7,12 @@ cd "$(dirname "$0")/.."
 quick="not cluster"
 if why=$(python3 deploy/cluster check 2>&1); then
     python3 deploy/cluster install
-    # Other shells and a real SSH server, for the tests of the episode.
-    for package in busybox-static openssh-server; do
+    # Other shells, a real Git LFS client and a real SSH server, for the tests of the episode.
+    for package in busybox-static git-lfs openssh-server; do
         dpkg -s "$package" >/dev/null 2>&1 ||
             DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$package" >/dev/null
     done
+    deploy/prometheus.sh >/dev/null
 elif [ "${CI:-}" = true ]; then
     echo "CI must run every test: $why" >&2
     exit 1

@@ -35,6 +35,16 @@ ACCEPTANCES = [
         id="an author",
     ),
     pytest.param(
+        {
+            "spec.repository.lfs": True,
+            "spec.repository.submodules": [
+                {"path": "vendor/.lib/größe", "url": "https://other.example.com/lib.git"},
+                {"path": "b..c", "url": "http://other.example.com/c"},
+            ],
+        },
+        id="submodules and LFS",
+    ),
+    pytest.param(
         {"spec.subtasks": [entry("A.b_c-1", dependsOn=["9"]), entry("9")]},
         id="a dependency further down the list",
     ),

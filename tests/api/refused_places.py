@@ -5,6 +5,7 @@ from tests.api.refusal import Refusal, of_package
 
 _REF_SENTENCE = "must be the name of a git branch"
 _CREDENTIALS_SENTENCE = "spec.repository.url holds credentials"
+_FOLDER = "must be a folder of the repository"
 _URL_SENTENCE = "spec.repository.url must be the address of a git repository"
 
 
@@ -18,7 +19,20 @@ def _branch(id_: str, branch: str) -> Refusal:
     )
 
 
+def _submodule(id_: str, path: str, url: str, sentence: str) -> Refusal:
+    changes = {"spec.repository.submodules": [{"path": path, "url": url}]}
+    return of_package(id_, changes, "spec.repository.submodules", sentence)
+
+
 PLACES = (
+    *(
+        _submodule(f"submodule at {path!r}", path, "https://git.example.com/b.git", _FOLDER)
+        for path in ("/etc", "a/../b", "..", "a/", "a//b", ".git/modules", "a/.GIT", ".afresh/x")
+    ),
+    _submodule("submodule by SSH", "lib", "git@git.example.com:b.git", "must be by HTTP"),
+    _submodule(
+        "submodule's password", "lib", "https://me:p@git.example.com/b", "holds credentials"
+    ),
     _url("password in the URL", "https://me:secret@git.example.com/a.git", _CREDENTIALS_SENTENCE),
     _url("token in the URL", "https://token@git.example.com/a.git", _CREDENTIALS_SENTENCE),
     _url("password in an ssh URL", "ssh://git:pw@git.example.com/a.git", _CREDENTIALS_SENTENCE),

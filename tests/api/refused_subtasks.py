@@ -74,6 +74,11 @@ SUBTASKS = (
         "files holds globs relative to the root of the repository",
     ),
     of_package("negative maxNewFiles", first(maxNewFiles=-1), "spec.subtasks[0].maxNewFiles"),
+    of_package(
+        "unknown reason of a revision",
+        first(revision=1, revisionReason="Ugly"),
+        "spec.subtasks[0].revisionReason",
+    ),
     of_package("negative revision", first(revision=-1), "spec.subtasks[0].revision"),
     of_package("21 directives", first(guidance=[str(n) for n in range(21)]), "[0].guidance"),
     of_package("directive too long", first(guidance=["g" * 501]), "[0].guidance[0]"),

@@ -127,6 +127,7 @@ entry_fields = st.fixed_dictionaries(
         ),
         "skip": st.booleans(),
         "revision": st.integers(0, 3),
+        "revisionReason": st.sampled_from(["Rejected", "Hallucination"]),
     },
 )
 spec_fields = st.fixed_dictionaries(

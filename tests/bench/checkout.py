@@ -77,7 +77,7 @@ def _stages(root: Path, address: str) -> Iterator[tuple[str, Callable[[], object
     paths, outbox = plain.work.paths, Outbox()
     (paths.worktree / "new.txt").write_text("x")
     head = plain.git.text("rev-parse", HEAD_REF)
-    yield "snapshot", lambda: snapshot.take(plain.git, head, paths.worktree, outbox)
+    yield "snapshot", lambda: snapshot.take(plain.git, plain.order, head, paths.worktree, outbox)
     yield "clean checkout", lambda: worktree.check_out(plain.git, head, BRANCH, paths.checkout)
     mirrored = replace(order, repository=replace(order.repository, cache_claim_name="mirrors"))
     borrowing = _runner(root, "mirrored-pod", mirrored)
@@ -94,7 +94,7 @@ def _runner(root: Path, name: str, order: Order) -> LoneRunner:
 def _prepare(runner: LoneRunner) -> None:
     """Do all that comes before the agent."""
     start = runner.opening().start()
-    layout = worktree.Layout(head=start.head, date=start.date, branch=BRANCH, plan="# Plan\n")
+    layout = worktree.Layout(tree=start.head, date=start.date, branch=BRANCH, plan="# Plan\n")
     worktree.lay_out(runner.git, layout, runner.work.paths.worktree)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import PackagePhase, RevisionReason, SubtaskPhase
 from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION
 from afresh.cli.edits import MAX_DIRECTIVES, Edit, edit_of
 from afresh.cli.requests import Cancel, CommandError, Guide, Request, Retry, Skip, Suspend
@@ -94,6 +94,51 @@ def test_directive_for_a_subtask_that_is_left_out_is_added_and_says_that_it_stay
     assert "/spec/subtasks/0/skip" not in additions(edit)
 
 
+def test_retry_because_of_what_a_review_found_sets_the_reason_with_the_revision():
+    edit = edit_of(Retry(subtasks=("B",), because=RevisionReason.REJECTED), make_package(AB), NOW)
+
+    assert additions(edit) == {
+        "/spec/subtasks/1/revision": 3,
+        "/spec/subtasks/1/revisionReason": "Rejected",
+    }
+    assert rests_on(edit)["/spec/subtasks/1/revisionReason"] is None
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(Retry(subtasks=("A",)), id="retry"),
+        pytest.param(Guide(subtask="A", directive="Use JWT."), id="guide"),
+    ],
+)
+def test_reason_of_an_earlier_revision_is_removed_with_the_next_one(request_: Request):
+    package = make_package([make_entry("A", revision=1, revisionReason="Rejected")])
+
+    edit = edit_of(request_, package, NOW)
+
+    path = "/spec/subtasks/0/revisionReason"
+    assert {"op": "remove", "path": path} in edit.operations
+    assert rests_on(edit)[path] == "Rejected"
+    assert edit.changed()["spec"]["subtasks"][0]["revisionReason"] is None
+
+
+def test_change_of_annotations_and_fields_is_told_as_one_partial_manifest():
+    package = make_package(AB, status=status("B", phase=PackagePhase.STALLED))
+
+    edit = edit_of(Retry(), package, NOW)
+
+    assert edit.changed() == {
+        "metadata": {"annotations": {RETRY_ANNOTATION: "2030-01-02T03:04:05.000000Z"}},
+        "spec": {"subtasks": [{"id": "B", "revision": 3}]},
+    }
+
+
+def test_change_that_is_not_needed_is_told_as_no_change():
+    package = make_package([make_entry("A", skip=True)])
+
+    assert edit_of(Skip(subtasks=("A",)), package, NOW).changed() == {}
+
+
 def test_retry_of_no_subtask_in_particular_is_about_all_that_wait_for_a_person():
     package = make_package(AB, status=status("B", "Gone", phase=PackagePhase.NEEDS_REVIEW))
 
@@ -165,6 +210,8 @@ REFUSED = [
     pytest.param(Skip(subtasks=("A", "E")), "E is done: there is nothing left to skip",
                  id="done already"),
     pytest.param(Retry(), "No subtask of token-auth waits for a person", id="nothing waits"),
+    pytest.param(Retry(because=RevisionReason.REJECTED), "No subtask of token-auth waits for a",
+                 id="a reason and nothing that it is about"),
 ]  # fmt: skip
 
 

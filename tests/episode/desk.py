@@ -41,7 +41,7 @@ class Desk:
         git.run("update-index", "-z", "--index-info", stdin=entries.encode())
         head = git.commit_tree(git.text("write-tree"), None, "Add files\n", 1_700_000_000)
         plan = planned(ORDER, TASK, Marker.RUNNING)
-        layout = worktree.Layout(head=head, date=1_700_000_000, branch="afresh/demo", plan=plan)
+        layout = worktree.Layout(tree=head, date=1_700_000_000, branch="afresh/demo", plan=plan)
         worktree.lay_out(git, layout, root / "worktree")
         (root / "home").mkdir()
         return cls(git, head, root / "worktree", root / "home")
@@ -58,7 +58,7 @@ class Desk:
 
     def take(self) -> Snapshot:
         """Take a snapshot; see `snapshot.take`."""
-        return snapshot.take(self.git, self.head, self.worktree, collect(self.worktree))
+        return snapshot.take(self.git, ORDER, self.head, self.worktree, collect(self.worktree))
 
     def commit(self) -> str:
         """Commit a snapshot; return the commit's id."""

@@ -18,11 +18,12 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 @dataclass(frozen=True)
 class Sshd:
-    """Where it listens, and what a client needs."""
+    """Where it listens, what a client needs, and a folder of programs for who is let in."""
 
     port: int
     client_key: str
     known_hosts: str
+    programs: Path
 
 
 def make_key(path: Path) -> str:
@@ -46,6 +47,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\n"
         f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
         "PasswordAuthentication no\nPermitRootLogin yes\n"
+        f"SetEnv PATH={folder}/bin:/usr/bin:/bin\n"
     )
     made = not PRIVILEGE_SEPARATION.exists()
     PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
@@ -57,7 +59,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     try:
         wait_until(lambda: listens(port))
         client_key = (folder / "client").read_text()
-        yield Sshd(port, client_key, f"[127.0.0.1]:{port} {host_key}")
+        yield Sshd(port, client_key, f"[127.0.0.1]:{port} {host_key}", folder / "bin")
     finally:
         process.terminate()
         process.wait(timeout=120)

@@ -12,6 +12,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
+from afresh.episode import credentials
 from afresh.episode.ending import Ended
 from afresh.episode.mirror import (
     CURRENT,
@@ -20,6 +21,7 @@ from afresh.episode.mirror import (
     MOST_PACKS,
     RETRY_SECONDS,
     UNUSED_SECONDS,
+    Mirror,
 )
 from afresh.episode.prepare import Start
 from tests.episode.lone_runner import LoneRunner
@@ -287,3 +289,38 @@ def test_every_part_of_the_mirror_can_be_added_to_by_episodes_of_other_users(fil
     folders = [path for path in filled.rglob("*") if path.is_dir() and not path.is_symlink()]
 
     assert {path.stat().st_mode & 0o777 for path in folders} == {0o777}
+
+
+def test_mirror_that_cannot_be_refreshed_is_borrowed_from_as_it_is_and_left_alone_for_a_while(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    start(runner_at(volume, tmp_path / "first", cached(remote)))
+    grow_old(volume)
+    runner = runner_at(volume, tmp_path / "next", cached(remote))
+    credentials.write_git_credentials(runner.order, runner.work.paths)
+    runner.git.create()
+    gone = f"{remote.url.rpartition(':')[0]}:1/nobody.git"
+    order = replace(runner.order, repository=replace(runner.order.repository, url=gone))
+    mirror = Mirror(folder=next(volume.iterdir()), git=runner.git, order=order)
+
+    begun = mirror.bring_up_to_date()
+
+    assert begun
+    assert mirror.is_attached
+    assert (mirror.folder / GIVEN_UP).exists()
+
+
+def test_part_of_a_pack_that_a_killed_fetch_has_left_is_removed(
+    tmp_path: Path, volume: Path, remote: Remote
+):
+    start(runner_at(volume, tmp_path / "first", cached(remote)))
+    grow_old(volume)
+    old, young = (mirror_of(volume) / "objects/pack" / f"tmp_pack_{name}" for name in "ab")
+    for part in (old, young):
+        part.write_bytes(b"PACK")
+    then = young.stat().st_mtime - RETRY_SECONDS - 1
+    os.utime(old, (then, then))
+
+    start(runner_at(volume, tmp_path / "next", cached(remote)))
+
+    assert (old.exists(), young.exists()) == (False, True)

@@ -51,6 +51,10 @@ class SubtaskRecord(ApiModel):
     """No episode starts before this time."""
     cost_usd: Money | None = None
     """US dollars so far; absent without a price."""
+    rejections: Count = 0
+    """How often its revision was raised because a review rejected the work."""
+    hallucinations: Count = 0
+    """How often it was raised because the work rests on what does not exist."""
 
 
 class Review(ApiModel):

@@ -1,6 +1,6 @@
-"""The phases, as users see them in `.status.phase`.
+"""The phases, as users see them in `.status.phase`, and why people send work back.
 
-What leads from one to another is decided elsewhere.
+What leads from one phase to another is decided elsewhere.
 """
 
 from enum import StrEnum
@@ -29,3 +29,10 @@ class SubtaskPhase(StrEnum):
     DONE = "Done"
     NEEDS_REVIEW = "NeedsReview"
     SKIPPED = "Skipped"
+
+
+class RevisionReason(StrEnum):
+    """What a person has found in the work that is to be done anew."""
+
+    REJECTED = "Rejected"
+    HALLUCINATION = "Hallucination"

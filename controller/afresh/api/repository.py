@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from afresh.api.meta import ApiModel, DnsName
-from afresh.api.rules import Matching, Rule
+from afresh.api.rules import MapBy, Matching, Rule
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _HOST = rf"(\[[0-9A-Fa-f:]+\]|{_NAME})"
@@ -75,6 +75,34 @@ class Signing(ApiModel):
     """The Secret with ssh-privatekey, a key without a passphrase. Only the runner holds it."""
 
 
+SubmodulePath = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    Matching(
+        r"^/|/$|//|(^|/)[.][.]?(/|$)|(^|/)[.][gG][iI][tT](/|$)|^[.]afresh(/|$)|[\x00-\x1f\x7f*?\[\\\\:]",
+        "must be a folder of the repository, such as vendor/lib: no '/' at either end and no '..'",
+        refuse=True,
+    ),
+]
+
+
+class Submodule(ApiModel):
+    """A submodule that checkouts have the files of, as they are at the commit that is recorded."""
+
+    path: SubmodulePath
+    """Its folder in the repository."""
+    url: RepositoryUrl
+    """Where it is fetched from; what .gitmodules says is not used. The Secret of the repository
+    holds for it if it is on the same host."""
+
+
+def _transports_agree(repository: "Repository") -> bool:
+    return all(
+        item.url.startswith("http") == repository.url.startswith("http")
+        for item in repository.submodules
+    )
+
+
 def _branch_is_own(repository: "Repository") -> bool:
     return repository.branch != repository.base_ref
 
@@ -96,6 +124,14 @@ class Repository(ApiModel):
             field_path=".branch",
             holds=_branch_is_own,
         ),
+        Rule(
+            cel="!has(self.submodules) || self.submodules.all(s,"
+            " s.url.startsWith('http') == self.url.startsWith('http'))",
+            message="the url of every entry of spec.repository.submodules must be by HTTP if"
+            " spec.repository.url is, and by SSH if that is",
+            field_path=".submodules",
+            holds=_transports_agree,
+        ),
     )
 
     url: RepositoryUrl
@@ -114,3 +150,8 @@ class Repository(ApiModel):
     cache_claim_name: DnsName | None = None
     """The PersistentVolumeClaim that keeps a mirror, for large repositories: see the docs. Only
     runners mount it, and all of them write to it."""
+    submodules: Annotated[tuple[Submodule, ...], MapBy("path")] = Field(default=(), max_length=16)
+    """The submodules to fetch; absent: none, and their folders are empty. Changes in them are not
+    kept."""
+    lfs: bool = False
+    """Whether files in Git LFS are fetched and pushed; else they stay pointers."""

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field, StrictBool, StrictInt
 from afresh.api.agent_class import Command, Image
 from afresh.api.conditions import Message, Reason
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
-from afresh.api.phases import SubtaskPhase
+from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.resources import Count, TokenUsage
 from afresh.api.rules import AtMostBytes, Clipped, Matching, Rule, UniqueItems
 from afresh.contract.words import Checkout, ContextMode, Marker, Outcome
@@ -124,6 +124,9 @@ class SubtaskEntry(ApiModel):
     """Leave this one out; what depends on it goes on."""
     revision: StrictInt = Field(default=0, ge=0, le=1_000_000)
     """Raise it to run this subtask again."""
+    revision_reason: RevisionReason | None = None
+    """Why the revision was raised: a review rejected the work, or the work rests on what does not
+    exist. Set it along with the revision; it is counted, and no agent is told."""
 
 
 class SubtaskObjectSpec(SubtaskEntry):

@@ -3,10 +3,12 @@
 import click
 
 from afresh import __version__
+from afresh.api.phases import RevisionReason
 from afresh.cli.image_options import about_an_image
-from afresh.cli.options import about_a_package, on_a_cluster
+from afresh.cli.options import about_a_package, on_a_cluster, written_as
 from afresh.cli.requests import (
     Cancel,
+    ChangeForm,
     Form,
     Guide,
     Place,
@@ -61,7 +63,8 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
 @about_a_package
 @click.argument("subtask")
 @click.argument("directive", callback=_directive)
-def guide(target: Target, subtask: str, directive: str) -> None:
+@written_as(ChangeForm.TEXT)
+def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> None:
     """Give SUBTASK of PACKAGE one more directive, and run it again.
 
     The directive says in the present tense what is to be done. It is added to the guidance of the
@@ -70,65 +73,78 @@ def guide(target: Target, subtask: str, directive: str) -> None:
     \b
     Example: afresh guide token-auth T004 "Use JWT, signed with the key in settings."
     """
-    _change(Guide(subtask=subtask, directive=directive), target)
+    _change(Guide(subtask=subtask, directive=directive), target, form)
 
 
 @afresh.command()
 @about_a_package
 @click.argument("subtasks", metavar="SUBTASK...", nargs=-1, required=True)
-def skip(target: Target, subtasks: tuple[str, ...]) -> None:
+@written_as(ChangeForm.TEXT)
+def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
     """Leave each SUBTASK of PACKAGE out; what depends on it goes on.
 
     \b
     Example: afresh skip token-auth T004 T005
     """
-    _change(Skip(subtasks=subtasks), target)
+    _change(Skip(subtasks=subtasks), target, form)
 
 
 @afresh.command()
 @about_a_package
 @click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1)
-def retry(target: Target, subtasks: tuple[str, ...]) -> None:
+@click.option(
+    "--because",
+    type=click.Choice(list(RevisionReason), case_sensitive=False),
+    help="A review rejected the work, or it rests on what does not exist.",
+)
+@written_as(ChangeForm.TEXT)
+def retry(
+    target: Target, subtasks: tuple[str, ...], because: RevisionReason | None, form: ChangeForm
+) -> None:
     """Run each SUBTASK of PACKAGE again: its revision rises by one, and skip becomes false.
 
     Without a SUBTASK, all that wait for a person run again, and a package that is stalled is asked
-    to go on; kubectl can ask that too:
+    to go on. --because is kept with the subtask's record and counted by `afresh compare`; no agent
+    is told. kubectl can ask a stalled package to go on too:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
         afresh.dev/retry-requested-at="$(date -u +%FT%T.%6NZ)"
 
     \b
-    Example: afresh retry token-auth T004
+    Example: afresh retry token-auth T004 --because rejected
     """
-    _change(Retry(subtasks=subtasks), target)
+    _change(Retry(subtasks=subtasks, because=because), target, form)
 
 
 @afresh.command()
 @about_a_package
-def suspend(target: Target) -> None:
+@written_as(ChangeForm.TEXT)
+def suspend(target: Target, form: ChangeForm) -> None:
     """Start nothing new of PACKAGE; what runs may end.
 
     \b
     Example: afresh suspend token-auth
     """
-    _change(Suspend(suspend=True), target)
+    _change(Suspend(suspend=True), target, form)
 
 
 @afresh.command()
 @about_a_package
-def resume(target: Target) -> None:
+@written_as(ChangeForm.TEXT)
+def resume(target: Target, form: ChangeForm) -> None:
     """Go on with PACKAGE after it was suspended.
 
     \b
     Example: afresh resume token-auth
     """
-    _change(Suspend(suspend=False), target)
+    _change(Suspend(suspend=False), target, form)
 
 
 @afresh.command()
 @about_a_package
-def cancel(target: Target) -> None:
+@written_as(ChangeForm.TEXT)
+def cancel(target: Target, form: ChangeForm) -> None:
     """Stop what runs of PACKAGE now. It does not count as a failure.
 
     The package goes on with a fresh agent, unless it is suspended. The operator's answer is
@@ -141,20 +157,12 @@ def cancel(target: Target) -> None:
     \b
     Example: afresh cancel token-auth
     """
-    _change(Cancel(), target)
+    _change(Cancel(), target, form)
 
 
 @afresh.command()
 @about_a_package
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(list(Form), case_sensitive=False),
-    default=Form.MARKDOWN,
-    show_default=True,
-    help="How to write it.",
-)
+@written_as(Form.MARKDOWN)
 def report(target: Target, form: Form) -> None:
     """Tell where PACKAGE stands, what waits for a person, and what agents noted on its branch.
 
@@ -171,15 +179,7 @@ def report(target: Target, form: Form) -> None:
 @afresh.command()
 @on_a_cluster
 @about_an_image
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(list(TableForm), case_sensitive=False),
-    default=TableForm.TABLE,
-    show_default=True,
-    help="How to write it.",
-)
+@written_as(TableForm.TABLE)
 def conformance(place: Place, trial: Trial, form: TableForm) -> int:
     """Try whether agents can work in IMAGE: docs/how-to/agent-images.md has the requirements.
 
@@ -209,7 +209,7 @@ def version() -> None:
     click.echo(f"afresh {__version__}")
 
 
-def _change(request: Request, target: Target) -> None:
+def _change(request: Request, target: Target, form: ChangeForm) -> None:
     from afresh.cli import perform  # noqa: PLC0415  # as above
 
-    click.echo(perform.change(request, target), nl=False)
+    click.echo(perform.change(request, form, target), nl=False)

@@ -5,12 +5,13 @@ and touches no other field.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, assert_never
 
 from afresh.api.meta import ApiModel
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import PackagePhase, RevisionReason, SubtaskPhase
+from afresh.api.rules import camel_case
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION, WorkPackage
 from afresh.cli.requests import Cancel, CommandError, Guide, Request, Retry, Skip, Suspend
@@ -24,12 +25,21 @@ Operation = dict[str, Any]
 class Edit:
     """A change of one package, what to tell about it, and its lines for a manifest.
 
-    Without operations nothing needs to change.
+    Without operations nothing needs to change. `annotations` are requests to the operator, which
+    no manifest keeps.
     """
 
     operations: tuple[Operation, ...] = ()
     message: str
     lines: dict[str, Any] | None = None
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def changed(self) -> dict[str, Any]:
+        """Return the fields that change as a partial manifest; null stands for a removed one."""
+        if not self.operations:
+            return {}
+        asked = {"metadata": {"annotations": self.annotations}} if self.annotations else {}
+        return asked | (self.lines or {})
 
 
 def edit_of(request: Request, package: WorkPackage, now: datetime) -> Edit:
@@ -60,16 +70,13 @@ def _guide(request: Guide, package: WorkPackage) -> Edit:
             f"{entry.id} has {MAX_DIRECTIVES} directives, and no more are allowed: remove some,"
             " or write them into its prompt."
         )
-    revision = _next_revision(package, entry)
-    guidance = [*entry.guidance, request.directive]
+    operations, line = _raise_revision(package, index, entry)
     kept = " It stays left out while skip is true." if entry.skip else ""
     return Edit(
-        operations=(
-            *_set(index, entry, "revision", revision),
-            *_append(index, entry, "guidance", request.directive),
-        ),
-        message=f"{entry.id} has the directive, and runs again as revision {revision}.{kept}",
-        lines=_lines([{"id": entry.id, "guidance": guidance, "revision": revision}]),
+        operations=(*operations, *_append(index, entry, "guidance", request.directive)),
+        message=f"{entry.id} has the directive, and runs again as revision"
+        f" {line['revision']}.{kept}",
+        lines=_lines([line | {"guidance": [*entry.guidance, request.directive]}]),
     )
 
 
@@ -102,24 +109,30 @@ def _retry(request: Retry, package: WorkPackage, now: datetime) -> Edit:
             f"No subtask of {package.metadata.name} waits for a person, and it is not stalled:"
             " name the subtasks that are to run again."
         )
+    if request.because and not found:
+        raise CommandError(
+            f"No subtask of {package.metadata.name} waits for a person: name those that are to run"
+            " again because of what was found in them."
+        )
     operations: list[Operation] = []
     lines: list[dict[str, Any]] = []
     for index, entry in found:
-        revision = _next_revision(package, entry)
-        operations += _set(index, entry, "revision", revision)
+        raised, line = _raise_revision(package, index, entry, request.because)
+        operations += raised
         operations += _set(index, entry, "skip", False) if entry.skip else ()
-        lines.append({"id": entry.id, "revision": revision})
-        if entry.skip:
-            lines[-1]["skip"] = False
+        lines.append(line | ({"skip": False} if entry.skip else {}))
     told = []
+    annotations: dict[str, str] = {}
     if found:
         told.append(f"{_names([entry.id for _, entry in found], 'runs', 'run')} again.")
     if stalled:
-        operations += _annotate(package, RETRY_ANNOTATION, now)
+        annotations = {RETRY_ANNOTATION: _stamp(now)}
         told.append(f"{package.metadata.name} is asked to go on from where it stalled.")
-    message = " ".join(told)
     return Edit(
-        operations=tuple(operations), message=message, lines=_lines(lines) if lines else None
+        operations=(*operations, *_annotate(package, annotations)),
+        message=" ".join(told),
+        lines=_lines(lines) if lines else None,
+        annotations=annotations,
     )
 
 
@@ -135,6 +148,7 @@ def _suspend(request: Suspend, package: WorkPackage) -> Edit:
             {"op": "add", "path": "/spec/suspend", "value": wanted},
         ),
         message=f"{name} {done}.",
+        lines={"spec": {"suspend": wanted}},
     )
 
 
@@ -144,9 +158,11 @@ def _cancel(package: WorkPackage, now: datetime) -> Edit:
     stopped = f"{', '.join(running)} {verb} asked to stop"
     what = stopped if any(running) else "nothing was running just now"
     goes_on = "" if package.spec.suspend else f" afresh suspend {name} keeps it from going on."
+    annotations = {CANCEL_ANNOTATION: _stamp(now)}
     return Edit(
-        operations=_annotate(package, CANCEL_ANNOTATION, now),
+        operations=_annotate(package, annotations),
         message=f"{name}: {what}.{goes_on}",
+        annotations=annotations,
     )
 
 
@@ -163,30 +179,44 @@ def _find_all(package: WorkPackage, subtasks: Iterable[str]) -> list[tuple[int, 
     return [_find(package, subtask) for subtask in dict.fromkeys(subtasks)]
 
 
+def _raise_revision(
+    package: WorkPackage, index: int, entry: SubtaskEntry, because: RevisionReason | None = None
+) -> tuple[tuple[Operation, ...], dict[str, Any]]:
+    """Raise the revision for this reason alone: one that is left of an earlier time is removed."""
+    revision = _next_revision(package, entry)
+    operations = _set(index, entry, "revision", revision)
+    line: dict[str, Any] = {"id": entry.id, "revision": revision}
+    if because or entry.revision_reason:
+        operations += _set(index, entry, "revision_reason", because and str(because))
+        line["revisionReason"] = because and str(because)
+    return operations, line
+
+
 def _next_revision(package: WorkPackage, entry: SubtaskEntry) -> int:
     """One above what was asked for and what was run: an older manifest may have lowered it."""
     observed = {record.id: record.observed_revision for record in package.status.subtasks}
     return max(entry.revision, observed.get(entry.id, 0)) + 1
 
 
-def _set(index: int, entry: SubtaskEntry, field: str, value: Any) -> tuple[Operation, ...]:
-    """Set one field of one subtask, if subtask and field are still what was read."""
-    path = f"/spec/subtasks/{index}"
+def _set(index: int, entry: SubtaskEntry, name: str, value: Any) -> tuple[Operation, ...]:
+    """Set one field of one subtask, or remove it; both must still be what was read."""
+    subtask, path = f"/spec/subtasks/{index}", f"/spec/subtasks/{index}/{camel_case(name)}"
+    change = {"op": "remove", "path": path}
     return (
-        {"op": "test", "path": f"{path}/id", "value": entry.id},
-        {"op": "test", "path": f"{path}/{field}", "value": _stored(entry, field)},
-        {"op": "add", "path": f"{path}/{field}", "value": value},
+        {"op": "test", "path": f"{subtask}/id", "value": entry.id},
+        {"op": "test", "path": path, "value": _stored(entry, name)},
+        change if value is None else {"op": "add", "path": path, "value": value},
     )
 
 
-def _append(index: int, entry: SubtaskEntry, field: str, value: str) -> tuple[Operation, ...]:
+def _append(index: int, entry: SubtaskEntry, name: str, value: str) -> tuple[Operation, ...]:
     """Add an item to a list, whatever it holds.
 
     The API server compares texts as they were written in JSON, where one letter can be written in
     several ways. So only numbers, ids and absence are tested, never a person's text.
     """
-    path = f"/spec/subtasks/{index}/{field}"
-    if field in entry.model_fields_set:
+    path = f"/spec/subtasks/{index}/{name}"
+    if name in entry.model_fields_set:
         return ({"op": "add", "path": f"{path}/-", "value": value},)
     return (
         {"op": "test", "path": path, "value": None},
@@ -194,22 +224,25 @@ def _append(index: int, entry: SubtaskEntry, field: str, value: str) -> tuple[Op
     )
 
 
-def _stored(part: ApiModel, field: str) -> Any:
+def _stored(part: ApiModel, name: str) -> Any:
     """What the API server has there; null, in a test of a JSON patch, stands for nothing at all."""
-    return part.to_manifest()[field] if field in part.model_fields_set else None
+    return part.to_manifest()[camel_case(name)] if name in part.model_fields_set else None
 
 
-def _annotate(package: WorkPackage, annotation: str, now: datetime) -> tuple[Operation, ...]:
-    request = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _stamp(now: datetime) -> str:
+    return now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _annotate(package: WorkPackage, annotations: dict[str, str]) -> tuple[Operation, ...]:
     path = "/metadata/annotations"
     first: tuple[Operation, ...] = ()
-    if "annotations" not in package.metadata.model_fields_set:
+    if annotations and "annotations" not in package.metadata.model_fields_set:
         first = (
             {"op": "test", "path": path, "value": None},
             {"op": "add", "path": path, "value": {}},
         )
-    key = annotation.replace("~", "~0").replace("/", "~1")
-    return (*first, {"op": "add", "path": f"{path}/{key}", "value": request})
+    keys = {name.replace("~", "~0").replace("/", "~1"): at for name, at in annotations.items()}
+    return (*first, *({"op": "add", "path": f"{path}/{key}", "value": keys[key]} for key in keys))
 
 
 def _lines(subtasks: Sequence[dict[str, Any]]) -> dict[str, Any]:

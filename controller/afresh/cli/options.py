@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Any
 
 import click
@@ -67,6 +68,19 @@ def on_a_cluster(command: Command) -> Command:
         return command(place, **rest)
 
     return with_parameters(with_place, _PLACE)
+
+
+def written_as(default: StrEnum) -> Callable[[Command], Command]:
+    """Give a command the option `-o`, as `form`: any form of which `default` is one."""
+    return click.option(
+        "-o",
+        "--output",
+        "form",
+        type=click.Choice(list(type(default)), case_sensitive=False),
+        default=default.value,
+        show_default=True,
+        help="How to write it.",
+    )
 
 
 def with_parameters(

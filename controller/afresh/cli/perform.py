@@ -19,7 +19,7 @@ from afresh.cli.connection import connected
 from afresh.cli.edits import Edit, edit_of
 from afresh.cli.markdown import write_markdown
 from afresh.cli.report import report_on
-from afresh.cli.requests import CommandError, Form, Request, Target
+from afresh.cli.requests import ChangeForm, CommandError, Form, Request, Target
 from afresh.kube.client import WORK_PACKAGES, Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
 from afresh.kube.observe import parse
@@ -65,9 +65,17 @@ class Stored:
         raise AssertionError("the last try returns or raises")
 
 
-def change(request: Request, target: Target) -> str:
+def change(request: Request, form: ChangeForm, target: Target) -> str:
     """Change the package as asked and return what to tell. Raises CommandError."""
-    edit = asyncio.run(_on(target, lambda stored: stored.change(request)))
+    return asyncio.run(_on(target, lambda stored: _changed(stored, request, form)))
+
+
+async def _changed(stored: Stored, request: Request, form: ChangeForm) -> str:
+    edit = await stored.change(request)
+    if form is ChangeForm.JSON:
+        where = {"namespace": stored.namespace, "package": stored.name}
+        told = {**where, "message": edit.message, "changed": edit.changed()}
+        return json.dumps(told, indent=2) + "\n"
     if edit.lines is None:
         return f"{edit.message}\n"
     lines = yaml.safe_dump(edit.lines, sort_keys=False, allow_unicode=True, width=1000)

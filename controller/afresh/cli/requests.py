@@ -6,6 +6,7 @@ Knows neither the command line nor the cluster, and imports nothing that is slow
 from dataclasses import dataclass
 from enum import StrEnum
 
+from afresh.api.phases import RevisionReason
 from afresh.contract.words import AdapterName, ModelApiName
 
 
@@ -56,6 +57,7 @@ class Retry:
     """Run subtasks again; none named: all that wait for a person, and what is stalled."""
 
     subtasks: tuple[str, ...] = ()
+    because: RevisionReason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,13 @@ class Cancel:
 
 
 Request = Guide | Skip | Retry | Suspend | Cancel
+
+
+class ChangeForm(StrEnum):
+    """How a change is told."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class Form(StrEnum):

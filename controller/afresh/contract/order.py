@@ -29,11 +29,20 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Submodule:
+    """A submodule whose files are shown: its path in the repository, and where it comes from."""
+
+    path: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """Where the work happens. Secret names are for messages only.
 
     With a `signing_secret_name` every commit for the branch is signed. With a `cache_claim_name` a
-    mirror is kept on that claim.
+    mirror is kept on that claim. With `lfs`, pointers of Git LFS are shown as the files that they
+    stand for.
     """
 
     url: str
@@ -43,6 +52,8 @@ class Repository:
     author: Author | None = None
     signing_secret_name: str | None = None
     cache_claim_name: str | None = None
+    submodules: tuple[Submodule, ...] = ()
+    lfs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,7 +130,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Everything that follows from one `Observed`: actions first, then the status."""
+    """Everything that follows from one `Observed`: actions first, then the status.
+
+    `over`: for each episode that it finds over, the settlement of the subtask that it was at.
+    """
 
     phase: PackagePhase
     reason: str
@@ -139,6 +142,7 @@ class Decision:
     records: tuple[SubtaskRecord, ...]
     usage: Usage
     settlements: tuple[Settlement, ...] = ()
+    over: tuple[Settlement, ...] = ()
     notes: tuple[Note, ...] = ()
     syncs: Syncs = NO_SYNCS
     recheck_after: timedelta | None = None

@@ -50,7 +50,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefParts:
-    """What a brief is made from. `facts` are the newest first, `pointers` exist."""
+    """What a brief is made from. `facts` are the newest first, `pointers` exist.
+
+    `submodules` are the folders of those that are shown.
+    """
 
     goal: str
     repository: str
@@ -60,13 +63,14 @@ class BriefParts:
     plan: tuple[PlanLine, ...] = ()
     facts: tuple[Fact, ...] = ()
     pointers: tuple[str, ...] = ()
+    submodules: tuple[str, ...] = ()
 
 
 def write_brief(parts: BriefParts) -> str:
     """Return the brief."""
     sections = (
         _task(parts),
-        _files(parts.task),
+        _files(parts),
         _direction((*parts.guidance, *parts.task.guidance)),
         facts_block(parts),
         _acceptance(parts.task),
@@ -105,9 +109,13 @@ def _titled(task: Task) -> str:
     return one_line(task.id if task.title == task.id else f"{task.id} {task.title}")
 
 
-def _files(task: Task) -> str:
+def _files(parts: BriefParts) -> str:
+    task = parts.task
     allowed = "".join(f"- {one_line(glob)}\n" for glob in task.files) or f"{ANY_FILE}\n"
-    return f"## Files you may change\n{allowed}At most {task.max_new_files} of them new.\n"
+    fixed = ", ".join(map(one_line, parts.submodules))
+    return f"## Files you may change\n{allowed}At most {task.max_new_files} of them new.\n" + (
+        f"Not these, which are submodules: {fixed}.\n" if fixed else ""
+    )
 
 
 def _direction(guidance: Sequence[str]) -> str:

@@ -38,7 +38,10 @@ class ContainerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFacts:
-    """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget."""
+    """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget.
+
+    `scheduled`: since when it has a node.
+    """
 
     name: str
     uid: str
@@ -48,6 +51,7 @@ class PodFacts:
     deleting_since: datetime | None = None
     disruption: str | None = None
     unschedulable: str | None = None
+    scheduled: datetime | None = None
     containers: tuple[ContainerFacts, ...] = ()
 
     def container(self, name: str) -> ContainerFacts | None:
@@ -68,6 +72,8 @@ class Member:
 class Episode:
     """One Job and its pod. `failure` is the reason of the Job's Failed condition.
 
+    `released`: when the Job last began to make its pod, which waiting in a queue delays.
+
     An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
     what it pushes. `generations` are those of the package and its class when it was made. `probe`
     names the gate and its step, if it probes one. `budget` is what was set aside for it.
@@ -83,6 +89,7 @@ class Episode:
     probe: str = ""
     budget: Budget | None = None
     plan: str = ""
+    released: datetime | None = None
     suspended: bool = False
     complete: bool = False
     failure: str | None = None

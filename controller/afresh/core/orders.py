@@ -18,6 +18,7 @@ from afresh.contract.order import (
     Price,
     Repository,
     Step,
+    Submodule,
     Task,
     Verify,
 )
@@ -79,6 +80,8 @@ def _repository(package: WorkPackage) -> Repository:
         author=Author(name=author.name, email=author.email) if author else None,
         signing_secret_name=signing.secret_name if signing else None,
         cache_claim_name=spec.cache_claim_name,
+        submodules=tuple(Submodule(path=item.path, url=item.url) for item in spec.submodules),
+        lfs=spec.lfs,
     )
 
 

@@ -60,6 +60,7 @@ def decide(seen: Observed) -> Decision:
         records=records,
         usage=standing.usage,
         settlements=standing.settlements,
+        over=standing.over,
         notes=tuple(_notes(seen, standing, answer, records)),
         syncs=standing.syncs,
         recheck_after=_recheck(standing, answer),

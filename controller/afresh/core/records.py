@@ -5,11 +5,11 @@ Knows nothing of other subtasks, and of an episode only how it ended.
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from afresh.api.meta import ApiModel
 from afresh.api.package_status import PlanSync, SubtaskRecord
-from afresh.api.phases import SubtaskPhase
+from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.words import Marker, Outcome
 from afresh.core.evidence import Ended
@@ -195,6 +195,19 @@ def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
         not_before=None,
     )
     return in_phase(fresh, SubtaskPhase.PENDING)
+
+
+def sent_back(record: SubtaskRecord, reason: RevisionReason | None) -> SubtaskRecord:
+    """Return the record once a person has raised the revision for `reason`."""
+    match reason:
+        case RevisionReason.REJECTED:
+            return updated(record, rejections=record.rejections + 1)
+        case RevisionReason.HALLUCINATION:
+            return updated(record, hallucinations=record.hallucinations + 1)
+        case None:
+            return record
+        case _:
+            assert_never(reason)
 
 
 def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -> Syncs:

@@ -32,13 +32,15 @@ class Standing:
     """Where every subtask stands, after everything observed has been taken in.
 
     `removed` are subtasks that are no longer in the package: kept so that an attempt's number
-    never repeats, and live until their pod has ended.
+    never repeats, and live until their pod has ended. `over` has one settlement for each episode
+    that has none of its subtasks left: that of the one it was at.
     """
 
     records: tuple[SubtaskRecord, ...]
     usage: Usage
     removed: tuple[SubtaskRecord, ...] = ()
     settlements: tuple[Settlement, ...] = ()
+    over: tuple[Settlement, ...] = ()
     live: tuple[tuple[Episode, Live], ...] = ()
     syncs: Syncs = NO_SYNCS
 
@@ -67,7 +69,10 @@ def stand(seen: Observed) -> Standing:
     for entry in seen.package.spec.subtasks:
         known = old.pop(entry.id, None) or records.new_record(entry)
         taken.append(_take_in(seen, known))
-        current.append(_edited(taken[-1], entry, seen))
+        record = _edited(taken[-1], entry, seen)
+        if record.observed_revision > known.observed_revision:
+            record = records.sent_back(record, entry.revision_reason)
+        current.append(record)
     removed = []
     for known in old.values():
         gone = _take_in(seen, known)
@@ -76,11 +81,13 @@ def stand(seen: Observed) -> Standing:
         removed.append(gone.record if gone.live else records.removed(gone.record))
     settlements = tuple(item for one in taken for item in one.settlements)
     live = _once(pair for one in taken for pair in one.live)
+    over = _over(settlements, live)
     return Standing(
         records=tuple(current),
         removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
-        usage=usage_after(seen.package.status.usage, _over(settlements, live)),
+        usage=usage_after(seen.package.status.usage, [item.ended for item in over]),
         settlements=settlements,
+        over=over,
         live=live,
         syncs=_syncs(seen),
     )
@@ -140,19 +147,19 @@ def _once(pairs: Iterable[tuple[Episode, Live]]) -> tuple[tuple[Episode, Live], 
 
 def _over(
     settlements: tuple[Settlement, ...], live: tuple[tuple[Episode, Live], ...]
-) -> list[Ended]:
-    """One end for each episode that has none of its subtasks left: the end of the one it was at."""
+) -> tuple[Settlement, ...]:
+    """One for each episode that has none of its subtasks left: that of the one it was at."""
     going_on = {episode.name for episode, _ in live}
-    over: dict[tuple[str, str], Ended] = {}
+    over: dict[tuple[str, str], Settlement] = {}
     for item in settlements:
         never_ran = not item.episode.uid and not item.ended.begun
         if item.episode.name in going_on or never_ran:
             continue
         key = (item.episode.name, "" if item.episode.name else item.member.subtask)
         known = over.get(key)
-        if known is None or known.outcome is Outcome.CANCELLED:
-            over[key] = item.ended
-    return list(over.values())
+        if known is None or known.ended.outcome is Outcome.CANCELLED:
+            over[key] = item
+    return tuple(over.values())
 
 
 def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[tuple[Episode, Member]]:

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from afresh.contract.order import Order, Task
 from afresh.episode import authorship, refusals
+from afresh.episode.ending import Ended
 from afresh.episode.git import Git
 from afresh.episode.git_faults import Fault, GitError
+from afresh.episode.shown import publish
 from afresh.episode.workplace import Workplace
 
 LIMIT_SECONDS = 20.0
@@ -26,7 +28,10 @@ def keep(work: Workplace, task: Task, head: str, tree: str) -> str | None:
     ref = side_ref(work.order, task)
     try:
         made = authorship.commit(git, work.order, tree, head, MESSAGE)
+        publish(git, work.order)
         _push(git, work.order, f"+{made}:{ref}")
+    except Ended as ended:
+        return f"The unfinished work is not kept. {ended.message}"
     except (GitError, OSError) as error:
         work.log.ended(error)
         return f"The unfinished work is not kept. {_why(work.order, ref, error)}"

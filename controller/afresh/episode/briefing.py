@@ -55,6 +55,7 @@ def brief_for(
             plan=plan,
             facts=_facts(order, task, start.commits),
             pointers=tuple(name for name in POINTERS if _is_there(worktree, name)),
+            submodules=tuple(item.path for item in order.repository.submodules),
         )
     )
 

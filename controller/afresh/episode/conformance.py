@@ -122,7 +122,7 @@ class Trial:
         git.run("update-index", "-z", "--index-info", stdin=entry, index=index)
         tree = git.text("write-tree", index=index)
         layout = worktree.Layout(
-            head=git.commit_tree(tree, None, "Files\n", DATE), date=DATE, branch="main", plan=""
+            tree=git.commit_tree(tree, None, "Files\n", DATE), date=DATE, branch="main", plan=""
         )
         worktree.lay_out(git, layout, self._paths.worktree)
 

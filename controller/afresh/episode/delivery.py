@@ -21,6 +21,7 @@ from afresh.episode.ending import Ended
 from afresh.episode.git_faults import GitError
 from afresh.episode.model_faults import budget_sentence
 from afresh.episode.prepare import Start
+from afresh.episode.shown import missing, shown
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.workplace import Workplace
 
@@ -73,7 +74,7 @@ def _lay_out(
     order, paths = work.order, work.paths
     plan = plan_on_branch(order, start, worktree.plan_text(work.git, start.head))
     layout = worktree.Layout(
-        head=start.head,
+        tree=shown(work.git, order, start.head),
         date=start.date,
         branch=order.repository.branch,
         plan=planned(replace(order, plan=plan), task, Marker.RUNNING),
@@ -90,8 +91,8 @@ def _lay_out(
     brief = brief_for(order, task, start, plan, paths.worktree)
     context = Context(is_kept=len(order.tasks) > 1, session=desk.session)
     launch = adapter.launch(order.agent, brief, base_url, context)
-    desk.warnings = launch.warnings
-    for warning in launch.warnings:
+    desk.warnings = (*launch.warnings, *missing(work.git, order, start.head))
+    for warning in desk.warnings:
         work.log.say(warning)
     write_home(paths.home, launch.home_files)
     work.reporter.reached("prepared")

@@ -14,9 +14,10 @@ import signal
 import subprocess
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from afresh.episode.git_faults import GitError, classify
 
@@ -231,6 +232,23 @@ class Git:
         if head.split()[1:2] != [b"blob"]:
             return b""
         return content[: int(head.split()[2])]
+
+    @contextlib.contextmanager
+    def reading(self, blob: str) -> Iterator[IO[bytes]]:
+        """Give a blob's content as a stream, however large it is. It is ended afterwards."""
+        with subprocess.Popen(  # noqa: S603  # as below
+            ["git", "cat-file", "blob", blob],  # noqa: S607
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            env=self._environment(None, None),
+            cwd=self.git_dir,
+        ) as process:
+            assert process.stdout  # noqa: S101  # asked for above
+            try:
+                yield process.stdout
+            finally:
+                process.kill()
 
     def _write(self, kind: str, content: bytes) -> str:
         """Write a loose object as git does: that is quicker than to start git for it."""

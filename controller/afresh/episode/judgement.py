@@ -34,7 +34,10 @@ def judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) 
     if outbox.blocked is not None:
         problems.append(Ended(Outcome.BLOCKED, one_line(outbox.blocked) or BLOCKED))
     try:
-        shot = desk.shot = snapshot.take(work.git, start.head, work.paths.worktree, outbox)
+        shot = desk.shot = snapshot.take(
+            work.git, work.order, start.head, work.paths.worktree, outbox
+        )
+        desk.warnings += shot.warnings
         snapshot.check_scope(task, shot)
     except Ended as problem:
         problems.append(problem)

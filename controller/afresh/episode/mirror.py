@@ -60,22 +60,21 @@ class Mirror:
         return True
 
     def bring_up_to_date(self) -> bool:
-        """Make or refresh the mirror and borrow from it; False: do without, as git will say why."""
-        if self._is_young(self.folder / GIVEN_UP, RETRY_SECONDS):
-            return False
-        try:
-            found = self._current()
-            if found is None:
-                found = self._make()
-            else:
-                self._refresh(found)
-                self._remove_unused()
-        except GitError as error:
-            if error.fault is not Fault.OTHER:
-                return False
-            self.discard()
-            return False
-        except OSError:  # a volume that is full or read-only
+        """Make or refresh the mirror and borrow from it; False: do without, as git will say why.
+
+        One that cannot be refreshed is borrowed from as it is: git fetches what it lacks.
+        """
+        found = self._current()
+        if not self._is_young(self.folder / GIVEN_UP, RETRY_SECONDS):
+            try:
+                found = self._renewed(found)
+            except GitError as error:
+                if error.fault is Fault.OTHER and found:
+                    self.discard()
+                    return False
+            except OSError:  # a volume that is full or read-only
+                pass
+        if found is None:
             return False
         self._borrow(found)
         return True
@@ -135,6 +134,24 @@ class Mirror:
         self._alternates.parent.mkdir(parents=True, exist_ok=True)
         self._alternates.write_text(f"{found}/objects\n")
 
+    def _renewed(self, found: Path | None) -> Path:
+        if found is None:
+            return self._make()
+        try:
+            self._refresh(found)
+        except GitError as error:
+            if error.fault is not Fault.OTHER:  # that one is damaged, and made anew
+                self._give_up(error)
+            raise
+        self._remove_unused()
+        return found
+
+    def _give_up(self, error: BaseException) -> None:
+        """Leave it alone for a while, if every episode would have to wait as long again."""
+        if isinstance(error, GitError) and error.fault in TIRESOME:
+            (self.folder / GIVEN_UP).unlink(missing_ok=True)  # another user's cannot be touched
+            (self.folder / GIVEN_UP).touch()
+
     def _make(self) -> Path:
         """Fill a mirror of one's own, then offer it; where several do, the last one stays."""
         _make_shared(self.folder)
@@ -148,10 +165,7 @@ class Mirror:
             self._refresh(made)
         except (GitError, OSError) as error:
             shutil.rmtree(made, ignore_errors=True)
-            # A history too long for this would cost every episode as much again.
-            if isinstance(error, GitError) and error.fault in TIRESOME:
-                (self.folder / GIVEN_UP).unlink(missing_ok=True)  # another user's cannot be touched
-                (self.folder / GIVEN_UP).touch()
+            self._give_up(error)
             raise
         link = self.folder / f"{made.name}.link"
         link.symlink_to(made.name)
@@ -179,6 +193,9 @@ class Mirror:
                 continue
             if not self._is_young(path, UNUSED_SECONDS):
                 shutil.rmtree(path, ignore_errors=True)
+        for part in current.glob("objects/pack/tmp_*") if current else ():  # of a fetch cut off
+            if not self._is_young(part, RETRY_SECONDS):
+                part.unlink(missing_ok=True)
 
 
 def _make_shared(folder: Path) -> None:

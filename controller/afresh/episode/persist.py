@@ -10,6 +10,7 @@ from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.prepare import Start
+from afresh.episode.shown import publish
 
 
 def push(git: Git, order: Order, start: Start, commit: str) -> None:
@@ -17,6 +18,7 @@ def push(git: Git, order: Order, start: Start, commit: str) -> None:
     branch = f"refs/heads/{order.repository.branch}"
     lease = f"--force-with-lease={branch}:{start.expected}"
     url = order.repository.url
+    publish(git, order)
     try:
         git.run(
             *("push", "--quiet", "--porcelain", "--no-verify", lease),

@@ -17,6 +17,7 @@ from afresh.episode.history import message
 from afresh.episode.outbox import Outbox
 from afresh.episode.redact import Redactor
 from afresh.episode.scope import Change, scope_problem
+from afresh.episode.shown import shown, stored
 from afresh.episode.state_files import Notes, write_state
 from afresh.episode.strange_files import first_strange
 
@@ -26,19 +27,24 @@ INVALID_PATH = "The agent left a file whose name git cannot store safely; see th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The agent's changes to the tree of `head`, and what it says about them."""
+    """The agent's changes to the tree of `head`, and what it says about them.
+
+    `warnings` are sentences about what of them is not kept.
+    """
 
     head: str
     tree: str
     changes: tuple[Change, ...]
     outbox: Outbox
+    warnings: tuple[str, ...] = ()
 
 
-def take(git: Git, head: str, tree: Path, outbox: Outbox) -> Snapshot:
+def take(git: Git, order: Order, head: str, tree: Path, outbox: Outbox) -> Snapshot:
     """Stage the worktree. Raises Ended for what can never be part of a commit."""
+    base = shown(git, order, head)
     try:
-        git.run("read-tree", head)
-        strange = first_strange(git, head, tree)
+        git.run("read-tree", base)
+        strange = first_strange(git, base, tree)
         if strange:
             raise Ended(Outcome.OUT_OF_SCOPE, strange)
         git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
@@ -46,8 +52,9 @@ def take(git: Git, head: str, tree: Path, outbox: Outbox) -> Snapshot:
         if "invalid path" in str(error):
             raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
         raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
-    staged = git.text("write-tree")
-    return Snapshot(head=head, tree=staged, changes=_changes(git, head, staged), outbox=outbox)
+    staged, warnings = stored(git, order, head, git.git_dir / "index")
+    changes = _changes(git, head, staged)
+    return Snapshot(head=head, tree=staged, changes=changes, outbox=outbox, warnings=warnings)
 
 
 def check_scope(task: Task, snapshot: Snapshot) -> None:

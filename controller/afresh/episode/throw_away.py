@@ -18,6 +18,8 @@ CONFIG = """\
 \tname = Agent
 \temail = agent@localhost
 """
+# Files are shown as they are: an image's own `git lfs` must not take them for changed.
+ATTRIBUTES = "* -filter\n"
 PACKED = "packed"
 
 
@@ -37,6 +39,7 @@ class ThrowAway:
             (directory / name).mkdir(parents=True, exist_ok=True)
         (directory / "HEAD").write_text(f"ref: {head}\n")
         (directory / "config").write_text(CONFIG)
+        (directory / "info" / "attributes").write_text(ATTRIBUTES)
         (directory / head).write_text(f"{self._commit}\n")
         shutil.copyfile(self._index, directory / "index")
         self._packing.output()

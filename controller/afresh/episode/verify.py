@@ -12,6 +12,7 @@ from afresh.contract.report import VerifyResult
 from afresh.contract.words import Checkout
 from afresh.episode import worktree
 from afresh.episode.git_faults import GitError
+from afresh.episode.shown import shown
 from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
 from afresh.episode.workplace import SETUP, VERIFY, Workplace
 
@@ -44,11 +45,12 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
 
 
 def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
+    files = shown(work.git, work.order, commit)
     if task.verify.checkout is Checkout.CLEAN:
         tree, branch = work.paths.checkout, work.order.repository.branch
-        return tree, worktree.check_out(work.git, commit, branch, tree)
+        return tree, worktree.check_out(work.git, files, branch, tree)
     index = work.git.git_dir / "worktree-index"
-    work.git.run("read-tree", commit, index=index)
+    work.git.run("read-tree", files, index=index)
     return work.paths.worktree, index
 
 

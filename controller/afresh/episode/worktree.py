@@ -27,9 +27,12 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What the agent finds: the files of `head`, this plan, and a repository on `branch`."""
+    """What the agent finds: the files of `tree`, this plan, and a repository on `branch`.
 
-    head: str
+    `tree` is a commit or a tree; nothing of a commit's history is looked at.
+    """
+
+    tree: str
     date: int
     branch: str
     plan: str
@@ -38,7 +41,7 @@ class Layout:
 def lay_out(git: Git, layout: Layout, worktree: Path, kept: frozenset[str] = NOTHING) -> None:
     """Fill `worktree`, where nothing is but what was `kept`. Its repository has one commit."""
     index = git.git_dir / "shown"
-    git.run("read-tree", layout.head, index=index)
+    git.run("read-tree", layout.tree, index=index)
     state = git.run("ls-files", "-z", "--", STATE, index=index)
     removed = b"".join(b"0 %040d\t%s\0" % (0, path) for path in state.split(b"\0") if path)
     plan = f"{REGULAR} {git.store(layout.plan.encode())}\t{PLAN}\0".encode()
@@ -84,14 +87,14 @@ def plan_text(git: Git, head: str) -> str:
     return git.read(head, PLAN).decode(errors="replace")
 
 
-def check_out(git: Git, commit: str, branch: str, directory: Path) -> Path:
-    """Fill `directory` with the files of `commit` and nothing else; return the index of it.
+def check_out(git: Git, files: str, branch: str, directory: Path) -> Path:
+    """Fill `directory` with the files of a commit or tree and nothing else; return their index.
 
     It has a repository too: some test suites and build tools ask git for the list of files.
     """
     empty(directory)
     index = git.git_dir / "checked-out"
-    git.run("read-tree", commit, index=index)
+    git.run("read-tree", files, index=index)
     repository = ThrowAway(git, index, int(time.time()))
     git.run("checkout-index", "--all", "--force", "--index", index=index, tree=directory)
     repository.write(directory / ".git", branch)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import yaml
@@ -69,6 +70,7 @@ class Kube:
 
     def __init__(self, api: client.ApiClient, namespace: str = "default") -> None:
         self._api = api
+        self._host = urlsplit(api.configuration.host).netloc
         self.namespace = namespace
         """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
 
@@ -212,7 +214,7 @@ class Kube:
             code = str(error.status)
             raise _translated(method, path, error.status, error.body) from error
         finally:
-            metrics.API_REQUESTS.labels(method=method, code=code).inc()
+            metrics.API_REQUESTS.labels(method, code, self._host).inc()
         parsed: Manifest = json.loads(data)
         return parsed
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from afresh import metrics
+from afresh import metrics, metrics_episodes
 from afresh.api.meta import ApiModel, KubernetesObject
 from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode, StartSync
 from afresh.core.names import subtask_name
@@ -125,8 +125,7 @@ class Loop:
         if status == seen.package.status:
             return
         await self._replace_status(WORK_PACKAGES, seen.package, status)
-        for settlement in decision.settlements:
-            metrics.OUTCOMES.labels(outcome=str(settlement.ended.outcome)).inc()
+        metrics_episodes.record(seen, decision)
 
     async def _replace_status(
         self, kind: Resource, observed: KubernetesObject, status: ApiModel

@@ -25,6 +25,7 @@ from afresh.kube.queue import KeyQueue
 from afresh.kube.report_server import ReportServer
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
+from afresh.metrics_standing import Standing
 from afresh.settings import Settings
 
 log = get_logger()
@@ -46,6 +47,8 @@ async def run(settings: Settings) -> None:
         await stack.enter_async_context(_serve(_metrics_app(), settings.metrics_port))
         await resync.fill(kube, waker, settings.namespaces)
         await stack.enter_async_context(_serve(reports.application(), settings.report_port))
+        metrics.REGISTRY.register(Standing(cache))
+        metrics.MAX_WORKERS.labels(metrics.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
             await stack.enter_async_context(_task(lambda: _work(loop, queue)))
         await stack.enter_async_context(
@@ -82,6 +85,7 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
     while True:
         key = await queue.get()
         began = time.perf_counter()
+        metrics.ACTIVE_WORKERS.labels(metrics.CONTROLLER).inc()
         result = "success"
         try:
             again = await loop.step(key, now=clock.now())
@@ -102,10 +106,7 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             result = "error"
         finally:
             queue.done(key)
-            metrics.RECONCILES.labels(controller=metrics.CONTROLLER, result=result).inc()
-            metrics.RECONCILE_SECONDS.labels(controller=metrics.CONTROLLER).observe(
-                time.perf_counter() - began
-            )
+            metrics.reconciled(result, time.perf_counter() - began)
 
 
 def _metrics_app() -> web.Application:

@@ -36,6 +36,7 @@ def parse_episode(
         uid=metadata["uid"],
         **_facts(job),
         created=parse_time(metadata["creationTimestamp"]),
+        released=parse_time(status["startTime"]) if "startTime" in status else None,
         suspended=bool(spec.get("suspend")) and failed is None,
         complete="Complete" in conditions,
         failure=failed["reason"] if failed else None,
@@ -86,6 +87,7 @@ def parse_pod(pod: Manifest) -> PodFacts:
         deleting_since=parse_time(since) if since else None,
         disruption=disruption.get("reason") if disruption.get("status") == "True" else None,
         unschedulable=_unschedulable(scheduled),
+        scheduled=_since(scheduled),
         containers=tuple(_container(item) for item in status.get("containerStatuses", [])),
     )
 
@@ -148,6 +150,13 @@ def parse_time(text: str) -> datetime:
 
 def _true_conditions(status: Manifest) -> dict[str, Manifest]:
     return {item["type"]: item for item in status.get("conditions", []) if item["status"] == "True"}
+
+
+def _since(condition: Manifest) -> datetime | None:
+    """Since when the condition holds, if it does."""
+    if condition.get("status") != "True" or not condition.get("lastTransitionTime"):
+        return None
+    return parse_time(condition["lastTransitionTime"])
 
 
 def _unschedulable(condition: Manifest) -> str | None:

@@ -8,11 +8,10 @@ import heapq
 from datetime import timedelta
 from typing import NamedTuple
 
-from afresh import metrics
+from afresh.metrics_queue import QueueMeter
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 60.0
-QUEUE_NAME = "workpackage"
 
 
 class Key(NamedTuple):
@@ -36,15 +35,17 @@ class KeyQueue:
         self._heap: list[tuple[float, Key]] = []
         self._failures: dict[Key, int] = {}
         self._changed = asyncio.Event()
+        self._meter = QueueMeter()
 
     def add(self, key: Key) -> None:
         """Hand `key` out as soon as a worker is free."""
         self._due.pop(key, None)
+        self._meter.added(key)
         if key in self._working:
             self._again.add(key)
             return
         self._waiting[key] = None
-        self._wake()
+        self._changed.set()
 
     def add_after(self, key: Key, delay: timedelta) -> None:
         """Hand `key` out after `delay`, unless it is added or due earlier anyway."""
@@ -53,10 +54,11 @@ class KeyQueue:
             return
         self._due[key] = due
         heapq.heappush(self._heap, (due, key))
-        self._wake()
+        self._changed.set()
 
     def retry(self, key: Key) -> None:
         """Hand `key` out again later, the later the more often it has failed in a row."""
+        self._meter.retried()
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = min(FIRST_DELAY * 2**failures, LAST_DELAY)
@@ -74,7 +76,7 @@ class KeyQueue:
                 key = next(iter(self._waiting))
                 del self._waiting[key]
                 self._working.add(key)
-                self._measure()
+                self._meter.begun(key)
                 return key
             self._changed.clear()
             await self._until_changed()
@@ -82,10 +84,11 @@ class KeyQueue:
     def done(self, key: Key) -> None:
         """Give `key` back."""
         self._working.discard(key)
+        self._meter.done(key)
         if key in self._again:
             self._again.discard(key)
             self._waiting[key] = None
-            self._wake()
+            self._changed.set()
 
     def _collect_due(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -103,10 +106,3 @@ class KeyQueue:
             await asyncio.wait_for(self._changed.wait(), timeout=max(delay, 0))
         except TimeoutError:
             return
-
-    def _wake(self) -> None:
-        self._measure()
-        self._changed.set()
-
-    def _measure(self) -> None:
-        metrics.QUEUE_DEPTH.labels(name=QUEUE_NAME).set(len(self._waiting))

@@ -47,6 +47,11 @@ def load(paths: ClusterPaths, names: Sequence[str]) -> None:
         progress.say(f"{reference(image, DEFAULT_TAG)} {what}")
 
 
+def archive_of(name: str, tag: str) -> Path:
+    """Return where the archive of an image lies once it is built. Raises ClusterError."""
+    return _archive(ImageRecipe(name), tag)
+
+
 def clone_store(paths: ClusterPaths) -> None:
     """Let a cluster begin with all images that have been built, as far as that is possible."""
     paths.containerd_root.parent.mkdir()

@@ -1,0 +1,124 @@
+"""Where the time of an episode went, from what its Job, its pod and its Report say.
+
+What Kubernetes writes is in whole seconds and by another clock than the runner's: what would come
+out below zero is zero. Knows nothing of who asks. Pure.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from afresh.core.observed import Episode
+
+
+class EpisodePhase(StrEnum):
+    """The parts of an episode's life, in their order."""
+
+    QUEUED = "queued"
+    SCHEDULED = "scheduled"
+    STARTED = "started"
+    PREPARED = "prepared"
+    SETUP = "setup"
+    AGENT = "agent"
+    COMMIT = "commit"
+    VERIFY = "verify"
+    PUSH = "push"
+    REPORT = "report"
+
+
+# What the runner reaches, and the part that ends there.
+_ENDS = (
+    ("prepared", EpisodePhase.PREPARED),
+    ("agentStarted", EpisodePhase.SETUP),
+    ("agentEnded", EpisodePhase.AGENT),
+    ("committed", EpisodePhase.COMMIT),
+    ("verified", EpisodePhase.VERIFY),
+    ("pushed", EpisodePhase.PUSH),
+    ("reported", EpisodePhase.REPORT),
+)
+_RUNNER_STARTED = "runnerStarted"
+WORK = frozenset({EpisodePhase.SETUP, EpisodePhase.AGENT, EpisodePhase.VERIFY})
+# A start this long after the episode before has waited for something else than its end.
+AT_ONCE = timedelta(seconds=30)
+
+
+def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
+    """Return how many seconds each part took that is known.
+
+    Of a batch that did several subtasks the runner tells the times of the last one: there the
+    part `prepared` would hold all those before it, and is left out.
+    """
+    found = dict(_on_the_way(episode))
+    report = episode.report
+    if report is None or _RUNNER_STARTED not in report.phases:
+        return found
+    before = report.phases[_RUNNER_STARTED]
+    for name, phase in _ENDS:
+        at = report.phases.get(name)
+        if at is None:
+            continue
+        if phase is not EpisodePhase.PREPARED or len(report.results) <= 1:
+            found[phase] = max(at - before, 0.0)
+        before = at
+    return found
+
+
+def work_and_overhead(episode: Episode) -> tuple[float, float] | None:
+    """Return the seconds of setup, agent and acceptance command, and those of everything else.
+
+    Waiting in a queue is neither. None where the Report does not tell, as of a batch.
+    """
+    parts = phase_seconds(episode)
+    if EpisodePhase.PREPARED not in parts or EpisodePhase.REPORT not in parts:
+        return None
+    work = sum(taken for phase, taken in parts.items() if phase in WORK)
+    spent = sum(taken for phase, taken in parts.items() if phase is not EpisodePhase.QUEUED)
+    return work, spent - work
+
+
+def hand_over_seconds(episode: Episode, others: Iterable[Episode]) -> float | None:
+    """Return the time from the end of the agent before to the start of this episode's agent.
+
+    None where no episode before ended with a commit, or where this one did not start at once
+    thereafter, for then it has waited for a person, a gate or another package as well.
+    """
+    began = _reached(episode, "agentStarted")
+    if began is None:
+        return None
+    ends = [(end, told) for end, told in map(_end_of_success, others) if end and end <= began]
+    if not ends:
+        return None
+    end, told = max(ends)
+    waited = episode.created.timestamp() - told
+    return began - end if waited <= AT_ONCE.total_seconds() else None
+
+
+def _on_the_way(episode: Episode) -> Iterator[tuple[EpisodePhase, float]]:
+    """The parts before the runner starts."""
+    if not episode.uid or episode.released is None:
+        return
+    yield EpisodePhase.QUEUED, _between(episode.created, episode.released)
+    scheduled = episode.pod.scheduled if episode.pod else None
+    if scheduled is None:
+        return
+    yield EpisodePhase.SCHEDULED, _between(episode.released, scheduled)
+    runner = _reached(episode, _RUNNER_STARTED)
+    if runner is not None:
+        yield EpisodePhase.STARTED, max(runner - scheduled.timestamp(), 0.0)
+
+
+def _end_of_success(episode: Episode) -> tuple[float, float]:
+    """When the agent ended and when that was told; zeros unless the episode has a commit."""
+    report = episode.report
+    done = report is not None and report.final and any(item.commit for item in report.results)
+    end = _reached(episode, "agentEnded")
+    told = _reached(episode, "reported")
+    return (end, told) if done and end is not None and told is not None else (0.0, 0.0)
+
+
+def _reached(episode: Episode, name: str) -> float | None:
+    return episode.report.phases.get(name) if episode.report else None
+
+
+def _between(start: datetime, end: datetime) -> float:
+    return max((end - start).total_seconds(), 0.0)

@@ -1,0 +1,171 @@
+"""What the dashboard shows: rows of panels, each with its expressions. Knows nothing of Grafana.
+
+`$namespace` and `$agent_class` are what the reader has chosen to see.
+"""
+
+from dataclasses import dataclass
+
+OWN = 'namespace=~"$namespace", agent_class=~"$agent_class"'
+CLASS = 'agent_class=~"$agent_class"'
+LOOP = 'controller="workpackage"'
+RANGE = "$__rate_interval"
+# Whatever Grafana's window is: episodes take minutes, and a rate of seconds would show nothing.
+HOUR = "1h"
+# The pods of episodes, among all that have a container called agent.
+OURS = 'and on (namespace, pod) container_memory_working_set_bytes{container="verify"}'
+OPERATOR = "on (job, instance) group_left () afresh_build_info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One picture. `queries` are pairs of an expression and its legend.
+
+    `kind` is the type that Grafana has for it. `rare`: it has no data unless something special has
+    happened, or something else than Afresh is scraped.
+    """
+
+    title: str
+    text: str
+    queries: tuple[tuple[str, str], ...]
+    unit: str = "short"
+    kind: str = "timeseries"
+    width: int = 8
+    stacked: bool = False
+    rare: bool = False
+
+
+def _stat(title: str, text: str, query: str, unit: str = "short") -> Panel:
+    return Panel(title=title, text=text, queries=((query, ""),), unit=unit, kind="stat", width=4)
+
+
+def _quantiles(name: str, labels: str) -> tuple[tuple[str, str], ...]:
+    rate = f"sum by (le) (rate({name}_bucket{{{labels}}}[{HOUR}]))"
+    return tuple((f"histogram_quantile({q}, {rate})", f"p{int(q * 100)}") for q in (0.5, 0.95))
+
+
+NOW = (
+    _stat("Episodes now", "Jobs that run.", f'sum(afresh_live_episodes{{{OWN}, state="running"}}) '
+          "or vector(0)"),
+    _stat("Packages at work", "Phase Running or Queued.",
+          f'sum(afresh_packages{{{OWN}, phase=~"Running|Queued"}}) or vector(0)'),
+    _stat("Packages for a person", "Stalled, NeedsReview or Failed: somebody has to act.",
+          f'sum(afresh_packages{{{OWN}, phase=~"Stalled|NeedsReview|Failed"}}) or vector(0)'),
+    _stat("Gates closed", "Credentials whose provider refuses requests now.",
+          'count(afresh_gate_open{namespace=~"$namespace"} == 0) or vector(0)'),
+    _stat("Cost of a day", "What ended episodes of the last 24 hours cost.",
+          f"sum(increase(afresh_cost_usd_total{{{OWN}}}[1d]))", "currencyUSD"),
+    _stat("Overhead of a day", "The share of time beside setup, agent and acceptance command.",
+          f'sum(increase(afresh_episode_seconds_total{{{OWN}, kind="overhead"}}[1d])) '
+          f"/ sum(increase(afresh_episode_seconds_total{{{OWN}}}[1d]))", "percentunit"),
+)  # fmt: skip
+
+PACKAGES = (
+    Panel(title="Packages by phase", text="Those that there are.", stacked=True,
+          queries=((f"sum by (phase) (afresh_packages{{{OWN}}})", "{{phase}}"),)),
+    Panel(title="Subtasks by phase", text="Those of the packages that there are.", stacked=True,
+          queries=((f"sum by (phase) (afresh_subtasks{{{OWN}}})", "{{phase}}"),)),
+    Panel(title="Why packages are where they are", text="By the reason of the condition Ready.",
+          queries=((f"sum by (reason) (afresh_packages{{{OWN}}})", "{{reason}}"),)),
+)  # fmt: skip
+
+EPISODES = (
+    Panel(title="Ends of an hour by outcome", text="Ended episodes.", stacked=True,
+          queries=((f"sum by (outcome) (increase(afresh_episodes_total{{{OWN}}}[{HOUR}])) > 0",
+                    "{{outcome}}"),)),
+    Panel(title="Success of an hour", text="The share of ended episodes, by class.",
+          unit="percentunit",
+          queries=((f'sum by (agent_class) (increase(afresh_episodes_total{{{OWN}, '
+                    f'outcome="Success"}}[{HOUR}])) / sum by (agent_class) '
+                    f"(increase(afresh_episodes_total{{{OWN}}}[{HOUR}]))", "{{agent_class}}"),)),
+    Panel(title="Live episodes and limits", text="By class, with what it may have at once.",
+          rare=True,
+          queries=((f"sum by (agent_class, state) (afresh_live_episodes{{{OWN}}})",
+                    "{{agent_class}} {{state}}"),
+                   (f"afresh_agent_class_max_concurrent_episodes{{{CLASS}}}",
+                    "{{agent_class}} limit"))),
+    Panel(title="Episodes by runtime class",
+          text="Every episode is confined; one with a runtime class is in a sandbox besides.",
+          stacked=True, unit="percentunit",
+          queries=((f"sum by (runtime_class) (increase(afresh_episodes_total{{{OWN}}}[1d])) "
+                    f"/ ignoring (runtime_class) group_left () sum (increase("
+                    f"afresh_episodes_total{{{OWN}}}[1d]))", "{{runtime_class}}"),)),
+    Panel(title="Packages by context mode", text="The share of those that there are.",
+          stacked=True, unit="percentunit",
+          queries=((f"sum by (context_mode) (afresh_packages{{{OWN}}}) "
+                    f"/ ignoring (context_mode) group_left () sum (afresh_packages{{{OWN}}})",
+                    "{{context_mode}}"),)),
+    Panel(title="Exhausted contexts of a day", text="Fresh contexts are to have none.",
+          queries=((f'sum by (context_mode) (increase(afresh_episodes_total{{{OWN}, '
+                    'outcome="ContextExhausted"}[1d]))', "{{context_mode}}"),)),
+)  # fmt: skip
+
+TIMES = (
+    Panel(title="Where an episode's time goes", text="The mean of each part over an hour.",
+          stacked=True, unit="s",
+          queries=((f"sum by (phase) (rate(afresh_episode_phase_seconds_sum{{{CLASS}}}[{HOUR}])) "
+                    f"/ sum by (phase) (rate(afresh_episode_phase_seconds_count{{{CLASS}}}"
+                    f"[{HOUR}]))", "{{phase}}"),)),
+    Panel(title="Hand-over", text="From the end of one agent to the start of the next.", unit="s",
+          queries=_quantiles("afresh_hand_over_seconds", CLASS)),
+    Panel(title="Agents' time", text="How long the agent of an episode works.", unit="s",
+          queries=_quantiles("afresh_episode_phase_seconds", f'{CLASS}, phase="agent"')),
+)  # fmt: skip
+
+MODELS = (
+    Panel(title="Tokens of an hour", text="Of ended episodes, by kind.", stacked=True,
+          queries=((f"sum by (kind) (increase(afresh_tokens_total{{{OWN}}}[{HOUR}]))",
+                    "{{kind}}"),)),
+    Panel(title="Cost of an hour", text="Of ended episodes, by class.", unit="currencyUSD",
+          queries=((f"sum by (agent_class) (increase(afresh_cost_usd_total{{{OWN}}}[{HOUR}]))",
+                    "{{agent_class}}"),)),
+    Panel(title="Gates", text="1: the credential may be used; 0: its provider refuses requests.",
+          rare=True,
+          queries=(('afresh_gate_open{namespace=~"$namespace"}', "{{namespace}} {{secret_name}}"),
+                   )),
+)  # fmt: skip
+
+# What the kubelets' cAdvisor tells of the episodes while they run.
+PODS = (
+    Panel(title="Memory of agents", text="Working set, the ten that use most.", unit="bytes",
+          rare=True,
+          queries=((f'topk(10, container_memory_working_set_bytes{{namespace=~"$namespace", '
+                    f'container="agent"}} {OURS})', "{{namespace}} {{pod}}"),)),
+    Panel(title="Memory of agents beside their limit",
+          text="At 1 the agent is killed, and the episode ends as OutOfMemory.",
+          unit="percentunit", rare=True,
+          queries=((f'topk(10, (container_memory_working_set_bytes{{namespace=~"$namespace", '
+                    f'container="agent"}} {OURS}) / (container_spec_memory_limit_bytes'
+                    '{container="agent"} > 0))', "{{namespace}} {{pod}}"),)),
+    Panel(title="CPU of agents", text="Cores, the ten that use most.", rare=True,
+          queries=((f'topk(10, rate(container_cpu_usage_seconds_total{{namespace=~"$namespace", '
+                    f'container="agent"}}[{RANGE}]) {OURS})', "{{namespace}} {{pod}}"),)),
+)  # fmt: skip
+
+OPERATOR_ITSELF = (
+    Panel(title="Steps of the loop", text="By result.", unit="ops",
+          queries=((f"sum by (result) (rate(controller_runtime_reconcile_total{{{LOOP}}}"
+                    f"[{RANGE}]))", "{{result}}"),)),
+    Panel(title="Time of a step", text="How long one step of the loop takes.", unit="s",
+          queries=_quantiles("controller_runtime_reconcile_time_seconds", LOOP)),
+    Panel(title="Queue", text="Packages that wait for a worker, and workers at work.",
+          queries=((f"sum(workqueue_depth{{{LOOP}}})", "waiting"),
+                   (f"sum(controller_runtime_active_workers{{{LOOP}}})", "at work"),
+                   (f"sum(controller_runtime_max_concurrent_reconciles{{{LOOP}}})", "workers"))),
+    Panel(title="Wait in the queue", text="How long a package waits for a worker.", unit="s",
+          queries=_quantiles("workqueue_queue_duration_seconds", LOOP)),
+    Panel(title="Requests to the API server", text="By status code, watches aside.", unit="reqps",
+          queries=((f"sum by (code) (rate(rest_client_requests_total[{RANGE}]) * {OPERATOR})",
+                    "{{code}}"),)),
+    Panel(title="Memory of the operator", text="Resident, by replica.", unit="bytes",
+          queries=((f"process_resident_memory_bytes * {OPERATOR}", "{{instance}}"),)),
+)  # fmt: skip
+
+ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
+    ("Now", NOW),
+    ("Packages", PACKAGES),
+    ("Episodes", EPISODES),
+    ("Time", TIMES),
+    ("Models", MODELS),
+    ("Pods", PODS),
+    ("Operator", OPERATOR_ITSELF),
+)

@@ -1,0 +1,120 @@
+"""Builds everything that a release has into dist/, and pushes nothing.
+
+    python -m deploy.release.build VERSION
+
+Owns when a release may be made, and the order of what is done.
+"""
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from singlenode import images, prerequisites, progress
+from singlenode.errors import ClusterError
+from singlenode.image_recipe import ImageRecipe, all_images
+
+from deploy.release import artifacts, changelog, oci_image, package_list, versions
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_SUMS = "SHA256SUMS"
+# For trying Afresh out, from the repository alone.
+_NOT_RELEASED = {"demo"}
+_ERRORS = (
+    artifacts.ArtifactError,
+    changelog.ChangelogError,
+    oci_image.ImageError,
+    versions.VersionError,
+    ClusterError,
+)
+
+
+class TreeError(Exception):
+    """The repository is in no state to be released; the message is one sentence with the mend."""
+
+
+def require_ready(repository: Path, version: str) -> None:
+    """Raise TreeError, VersionError or ChangelogError unless `version` may be released as it is."""
+    versions.checked(version)
+    if changed := _git(repository, "status", "--porcelain").splitlines():
+        raise TreeError(f"the tree has changes, such as {changed[0][3:]}: commit or remove them.")
+    versions.require(repository, version)
+    changelog.notes(repository, version)
+
+
+def release_of(repository: Path, version: str) -> artifacts.Release:
+    """Return the release of the commit that is checked out; its time is the commit's."""
+    seconds = int(_git(repository, "log", "-1", "--format=%ct"))
+    return artifacts.Release(
+        repository=repository, version=version, seconds=seconds, target=repository / "dist"
+    )
+
+
+def write_sums(directory: Path) -> None:
+    """Write the digests of all files below a directory, as sha256sum reads them."""
+    sums = directory / _SUMS
+    sums.unlink(missing_ok=True)
+    lines = [
+        f"{_digest(path)}  {path.relative_to(directory)}\n"
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    ]
+    sums.write_text("".join(lines))
+
+
+def _images(release: artifacts.Release) -> None:
+    names = [name for name in all_images() if name not in _NOT_RELEASED]
+    images.build(names, release.version)
+    target = release.target / "images"
+    target.mkdir()
+    shelf = oci_image.LayerShelf(package_list.is_wanted)
+    for name in names:
+        archive = target / f"{name}.oci.tar"
+        # Moved: the layers stay in the builder's store, and the cache does not grow by a release.
+        shutil.move(images.archive_of(name, release.version), archive)
+        with progress.step(f"listing the packages of {name}"):
+            found = oci_image.read(archive, shelf)
+            listed = package_list.packages(found, ImageRecipe(name).dockerfile.read_text())
+            text = package_list.render(name, release.version, listed)
+            (target / f"{name}.cdx.json").write_text(text)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _git(repository: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=repository, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise TreeError(f"git {words[0]} failed: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build the release; return the exit code."""
+    parser = argparse.ArgumentParser(prog="make release", description=__doc__)
+    parser.add_argument("version", metavar="VERSION")
+    options = parser.parse_args(arguments)
+    try:
+        require_ready(REPOSITORY, options.version)
+        prerequisites.check_root()
+        release = release_of(REPOSITORY, options.version)
+        shutil.rmtree(release.target, ignore_errors=True)
+        artifacts.build(release)
+        _images(release)
+        (release.target / "NOTES.md").write_text(changelog.notes(REPOSITORY, options.version))
+        write_sums(release.target)
+    except (*_ERRORS, TreeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{release.target} has version {options.version}; {_SUMS} names every file.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

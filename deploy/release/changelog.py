@@ -1,0 +1,135 @@
+"""CHANGELOG.md, and the fragments in changes/ that its next section is made of.
+
+    python -m deploy.release.changelog VERSION
+
+moves the fragments into CHANGELOG.md and sets the version everywhere. Must not know what a release
+is made of.
+"""
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.release import versions
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KINDS = ("added", "changed", "fixed", "security", "removed")
+_CHANGELOG = "CHANGELOG.md"
+_FRAGMENTS = "changes"
+_NOT_A_FRAGMENT = "README.md"
+_LONGEST = 300
+_MARK = "<!-- newest first -->\n"
+
+
+class ChangelogError(Exception):
+    """A fragment or the page is not as it has to be; the message is one sentence with the mend."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fragment:
+    """One change, in a sentence for users."""
+
+    slug: str
+    kind: str
+    sentence: str
+
+
+def fragments(repository: Path) -> tuple[Fragment, ...]:
+    """Return what waits for the next release, by name. Raises ChangelogError."""
+    paths = sorted((repository / _FRAGMENTS).iterdir())
+    return tuple(_parsed(path) for path in paths if path.name != _NOT_A_FRAGMENT)
+
+
+def section(version: str, day: str, waiting: tuple[Fragment, ...]) -> str:
+    """Return the section of one version, with the kinds that occur."""
+    parts = [
+        f"\n### {kind.capitalize()}\n\n" + "".join(f"- {sentence}\n" for sentence in sentences)
+        for kind in KINDS
+        if (sentences := [item.sentence for item in waiting if item.kind == kind])
+    ]
+    return f"## {version} ({day})\n" + "".join(parts)
+
+
+def has_section(repository: Path, version: str) -> bool:
+    """Tell whether the page has a section on `version`."""
+    return f"\n## {version} (" in (repository / _CHANGELOG).read_text()
+
+
+def notes(repository: Path, version: str) -> str:
+    """Return the section on `version`. Raises ChangelogError if there is none."""
+    if not has_section(repository, version):
+        raise ChangelogError(
+            f"{_CHANGELOG} has no section {version}: run `make changelog VERSION={version}` and "
+            "commit what it changes."
+        )
+    text = (repository / _CHANGELOG).read_text()
+    rest = text[text.index(f"\n## {version} (") + 1 :]
+    return rest.partition("\n## ")[0].rstrip("\n") + "\n"
+
+
+def collect(repository: Path, version: str, day: str) -> int:
+    """Move the fragments into the page; return how many. Raises ChangelogError."""
+    waiting = fragments(repository)
+    if not waiting:
+        raise ChangelogError(f"{_FRAGMENTS}/ has no fragments: there is nothing to release.")
+    if has_section(repository, version):
+        raise ChangelogError(f"{_CHANGELOG} has a section {version} already: choose a new version.")
+    page = repository / _CHANGELOG
+    before, found, after = page.read_text().partition(_MARK)
+    if not found:
+        raise ChangelogError(
+            f"{_CHANGELOG} has no line {_MARK.strip()}: put it above the sections."
+        )
+    page.write_text(f"{before}{_MARK}\n{section(version, day, waiting)}{after}")
+    for item in waiting:
+        (repository / _FRAGMENTS / f"{item.slug}.{item.kind}.md").unlink()
+    return len(waiting)
+
+
+def _parsed(path: Path) -> Fragment:
+    slug, _, kind = path.name.removesuffix(".md").rpartition(".")
+    where = f"{_FRAGMENTS}/{path.name}"
+    if path.suffix != ".md" or not slug or kind not in KINDS:
+        raise ChangelogError(
+            f"{where} names no kind: call it SLUG.KIND.md, with a kind of {', '.join(KINDS)}."
+        )
+    sentence = " ".join(path.read_text().split())
+    if not sentence.endswith((".", "`.")) or sentence.startswith(("-", "#", "*")):
+        raise ChangelogError(
+            f"{where} is no sentence: write plain text that ends with a full stop."
+        )
+    if len(sentence) > _LONGEST:
+        raise ChangelogError(f"{where} has over {_LONGEST} characters: tell only what users see.")
+    return Fragment(slug, kind, sentence)
+
+
+def _today() -> str:
+    """Return today in UTC, or the day that SOURCE_DATE_EPOCH says."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    return time.strftime("%Y-%m-%d", time.gmtime(int(seconds) if seconds else None))
+
+
+def main(arguments: list[str] | None = None, repository: Path = REPOSITORY) -> int:
+    """Write the section and the version; return the exit code."""
+    parser = argparse.ArgumentParser(prog="make changelog", description=__doc__)
+    parser.add_argument("version", metavar="VERSION")
+    options = parser.parse_args(arguments)
+    try:
+        version = versions.checked(options.version)
+        count = collect(repository, version, _today())
+        versions.write(repository, version)
+    except (ChangelogError, versions.VersionError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(
+        f"{_CHANGELOG} has a section {version} of {count} changes, and every version is {version}."
+    )
+    print(f"Read it, commit it, and run `make release VERSION={version}`.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""What is in an image: read from its OCI archive, layer by layer. Must not know what is looked for.
+
+A file that a later layer hides or removes is not in the image, but counts in its size.
+"""
+
+import json
+import posixpath
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from backports import zstd
+
+_REMOVED = ".wh."
+_EMPTIED = ".wh..wh..opq"
+
+
+class ImageError(Exception):
+    """The archive is not what it should be; the message is one sentence that names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A file, directory or link. `content` is kept where it was asked for."""
+
+    path: str
+    kind: bytes
+    mode: int
+    uid: int
+    size: int
+    content: bytes | None
+
+
+@dataclass(slots=True)
+class LayerShelf:
+    """Layers that have been read: images share most of theirs."""
+
+    wanted: Callable[[str], bool]
+    layers: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Image:
+    """The entries that one image shows, by path without a leading slash; and how it is run."""
+
+    config: dict[str, Any]
+    layers: tuple[tuple[Entry, ...], ...]
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """The bytes of all files of all layers, as they lie on a node."""
+        return sum(entry.size for layer in self.layers for entry in layer)
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """What a container of the image sees."""
+        seen: dict[str, Entry] = {}
+        for layer in self.layers:
+            # Removals first: they are about the layers below, never about their own.
+            for entry in layer:
+                _forget(seen, entry.path)
+            seen |= {entry.path: entry for entry in layer if not _is_removal(entry.path)}
+        return seen
+
+
+def read(archive: Path, shelf: LayerShelf) -> Image:
+    """Return the image of an archive. Raises ImageError if it has none, or several."""
+    with tarfile.open(archive) as tar:
+        index = _json(tar, "index.json")
+        manifests = index.get("manifests", [])
+        if len(manifests) != 1:
+            raise ImageError(f"{archive.name} holds {len(manifests)} images instead of one.")
+        manifest = _json(tar, _blob(manifests[0]))
+        layers = tuple(_layer(tar, item, shelf) for item in manifest["layers"])
+        return Image(_json(tar, _blob(manifest["config"]))["config"], layers)
+
+
+def _layer(
+    tar: tarfile.TarFile, descriptor: dict[str, Any], shelf: LayerShelf
+) -> tuple[Entry, ...]:
+    digest = descriptor["digest"]
+    if digest not in shelf.layers:
+        with _open(tar, _blob(descriptor)) as packed:
+            media_type = descriptor["mediaType"]
+            shelf.layers[digest] = tuple(_entries(packed, media_type, shelf.wanted))
+    return shelf.layers[digest]
+
+
+def _entries(packed: IO[bytes], media_type: str, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+    if media_type.endswith("+zstd"):
+        with zstd.open(packed) as plain, tarfile.open(fileobj=plain, mode="r|") as layer:
+            yield from _members(layer, wanted)
+        return
+    mode = "r|gz" if media_type.endswith("+gzip") else "r|"
+    with tarfile.open(fileobj=packed, mode=mode) as layer:  # type: ignore[call-overload]
+        yield from _members(layer, wanted)
+
+
+def _members(layer: tarfile.TarFile, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+    for member in layer:
+        path = member.name.removeprefix("./").strip("/")
+        source = layer.extractfile(member) if member.isreg() and wanted(path) else None
+        yield Entry(
+            path=path,
+            kind=member.type,
+            mode=member.mode,
+            uid=member.uid,
+            size=member.size if member.isreg() else 0,
+            content=source.read() if source else None,
+        )
+
+
+def _is_removal(path: str) -> bool:
+    return posixpath.basename(path).startswith(_REMOVED)
+
+
+def _forget(seen: dict[str, Entry], path: str) -> None:
+    directory, name = posixpath.split(path)
+    if name == _EMPTIED:
+        gone, itself = directory, False
+    elif name.startswith(_REMOVED):
+        gone, itself = posixpath.join(directory, name.removeprefix(_REMOVED)), True
+    else:
+        return
+    for known in [known for known in seen if known.startswith(f"{gone}/")]:
+        del seen[known]
+    if itself:
+        seen.pop(gone, None)
+
+
+def _blob(descriptor: dict[str, Any]) -> str:
+    return f"blobs/{descriptor['digest'].replace(':', '/')}"
+
+
+def _json(tar: tarfile.TarFile, name: str) -> dict[str, Any]:
+    with _open(tar, name) as source:
+        found: dict[str, Any] = json.load(source)
+    return found
+
+
+def _open(tar: tarfile.TarFile, name: str) -> IO[bytes]:
+    try:
+        source = tar.extractfile(name)
+    except KeyError:
+        source = None
+    if source is None:
+        raise ImageError(f"{Path(str(tar.name)).name} is no OCI archive: it has no {name}.")
+    return source

@@ -1,0 +1,79 @@
+"""The demo's git server with Git LFS: objects lie below each repository, in `large/`.
+
+Run as a program, with the git server's own arguments. A repository's file `lfs-status` makes every
+batch request fail with that HTTP status. The real client `git lfs` is tried against it too.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy" / "demo"))
+import git_server  # of the folder above
+from http_wire import body_pieces
+
+CALL = re.compile(r"/(?P<name>[\w.-]+\.git)/info/lfs/(?P<rest>[\w/]+)")
+JSON = {"content-type": "application/vnd.git-lfs+json"}
+
+
+class LfsHandler(git_server._GitHandler):
+    def do_GET(self) -> None:  # noqa: N802  # the inherited name
+        call = CALL.fullmatch(self.path)
+        if call is None:
+            return super().do_GET()
+        if self._is_refused():
+            return None
+        file = self._file(call)
+        if not file.exists():
+            return self.answer(404, b"{}", JSON)
+        return self.answer(200, file.read_bytes(), {"content-type": "application/octet-stream"})
+
+    def do_PUT(self) -> None:  # noqa: N802  # the inherited name
+        call = CALL.fullmatch(self.path)
+        if call is None or self._is_refused():
+            return
+        file = self._file(call)
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"".join(body_pieces(self.headers, self.rfile)))
+        self.answer(200, b"", {})
+
+    def do_POST(self) -> None:  # noqa: N802  # the inherited name
+        call = CALL.fullmatch(self.path)
+        if call is None:
+            return super().do_POST()
+        body = b"".join(body_pieces(self.headers, self.rfile))
+        if self._is_refused():
+            return None
+        if call["rest"] != "objects/batch":  # locks
+            return self.answer(404, b"{}", JSON)
+        status = self.server.root / call["name"] / "lfs-status"
+        if status.exists():
+            return self.answer(int(status.read_text()), b"{}", JSON)
+        asked = json.loads(body)
+        found = [self._object(call["name"], asked["operation"], item) for item in asked["objects"]]
+        return self.answer(200, json.dumps({"transfer": "basic", "objects": found}).encode(), JSON)
+
+    def _object(self, name: str, operation: str, item: dict[str, Any]) -> dict[str, Any]:
+        is_here = (self.server.root / name / "large" / item["oid"]).exists()
+        if operation == "download" and not is_here:
+            return {**item, "error": {"code": 404, "message": "Object does not exist"}}
+        if operation == "upload" and is_here:
+            return item
+        address = f"http://{self.headers['host']}/{name}/info/lfs/objects/{item['oid']}"
+        return {**item, "actions": {operation: {"href": address}}}
+
+    def _file(self, call: re.Match[str]) -> Path:
+        return self.server.root / call["name"] / "large" / call["rest"].rpartition("/")[2]
+
+    def _is_refused(self) -> bool:
+        if self._is_authenticated():
+            return False
+        self.answer(401, b"{}", {**JSON, "www-authenticate": 'Basic realm="git"'})
+        return True
+
+
+if __name__ == "__main__":
+    git_server._GitHandler = LfsHandler
+    raise SystemExit(git_server.main())

