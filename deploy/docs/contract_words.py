@@ -32,12 +32,12 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "author": "Who the commits are by; absent: Afresh.",
         "signingSecretName": "Given: commits are signed with the key that is mounted.",
         "cacheClaimName": "Given: a mirror is kept on the claim that is mounted.",
-        "submodules": "The submodules whose files are shown.",
-        "lfs": "Whether files in Git LFS are shown whole and pushed as such.",
+        "submodules": "Submodules whose files are shown.",
+        "lfs": "Whether pointers of Git LFS are shown as the files that they stand for.",
     },
     order.Submodule: {
-        "path": "Its folder in the repository.",
-        "url": "Where it is fetched from.",
+        "path": "Its path in the repository.",
+        "url": "Where it comes from.",
     },
     order.Author: {
         "name": "The name of author and committer.",

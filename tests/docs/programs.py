@@ -35,7 +35,10 @@ _OURS = {
 }
 _WITH_RESOURCE = {"get", "describe", "delete", "patch", "annotate", "label", "wait", "explain"}
 # How many words are the subcommand; for all others it is one.
-_DEPTHS = {("create",): 2, ("create", "secret"): 3, ("auth",): 2, ("rollout",): 2, ("config",): 2}
+_DEPTHS = {
+    ("kubectl", "create"): 2, ("kubectl", "create", "secret"): 3, ("kubectl", "auth"): 2,
+    ("kubectl", "rollout"): 2, ("kubectl", "config"): 2, ("helm", "get"): 2, ("helm", "show"): 2,
+}  # fmt: skip
 _GIT = {"clone", "fetch", "log", "show", "ls-remote", "push", "diff", "merge", "rev-parse"}
 
 
@@ -151,7 +154,8 @@ def _check_options(words: Words, known: set[str]) -> None:
 
 def _subcommand_options(program: str, words: Words) -> set[str]:
     """The options of `PROGRAM SUB`, `PROGRAM SUB SUBSUB` and so on, which must exist."""
-    depth = _DEPTHS.get(tuple(words[:2]), _DEPTHS.get(tuple(words[:1]), 1))
+    outer = _DEPTHS.get((program, *words[:1]), 1)
+    depth = _DEPTHS.get((program, *words[:2]), outer)
     return _options(program, tuple(words[:depth]))
 
 
