@@ -48,7 +48,8 @@ def entries_of(log: Path, account: str = ACCOUNT) -> list[Entry]:
 def _entries(raws: Iterator[dict[str, Any]]) -> Iterator[Entry]:
     for raw in raws:
         about = raw.get("objectRef")
-        if about is None or raw["stage"] != "ResponseComplete":
+        # A watch is answered long before it ends.
+        if about is None or raw["stage"] not in ("ResponseStarted", "ResponseComplete"):
             continue
         resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
         tokens = raw["user"].get("extra", {}).get("authentication.kubernetes.io/credential-id")

@@ -1,7 +1,8 @@
 """Leader election by a Lease: of several operators one works, and the others wait for its end.
 
-Owns what stands in the Lease; who installs the operators makes it. Compares no clocks: a leader counts from before its own last renewal, a standby
-from when it saw it, so that the leader has stopped writing before another begins.
+Owns what stands in the Lease; who installs the operators makes it. Compares no clocks: a leader
+counts from before its own last renewal, a standby from when it saw it, so that the leader has
+stopped writing before another begins.
 """
 
 import asyncio
@@ -91,7 +92,9 @@ class Lease:
             return False
         now = _now()
         changes = self._spec.get("leaseTransitions", -1) + 1
-        return await self._write(self._claim(now) | {"acquireTime": now, "leaseTransitions": changes})
+        return await self._write(
+            self._claim(now) | {"acquireTime": now, "leaseTransitions": changes}
+        )
 
     async def _renew(self) -> bool:
         """Renew what was read last; after a conflict, what is there now, if it is still ours."""
@@ -122,9 +125,7 @@ class Lease:
             {"op": "add", "path": "/metadata/annotations", "value": notes},
             {"op": "add", "path": "/spec", "value": spec},
         ]
-        self._known = await self._kube.patch(
-            LEASES, self._kube.namespace, self._name, operations
-        )
+        self._known = await self._kube.patch(LEASES, self._kube.namespace, self._name, operations)
         if self._is_mine():
             self._writes_until = asked_at + WRITE_SECONDS
         return True
