@@ -112,15 +112,15 @@ def rights_are_those_of_the_namespaces_roles(team: Team) -> None:
         team.cluster.kubectl("create", "rolebinding", user, "-n", team.namespace,
                              f"--clusterrole={user}", f"--user={user}")  # fmt: skip
 
-    def may(user: str, verb: str, resource: str) -> bool:
-        words = ("auth", "can-i", verb, resource, "-n", team.namespace, "--as", user)
+    def may(user: str, *what: str) -> bool:
+        words = ("auth", "can-i", *what, "-n", team.namespace, "--as", user)
         return team.cluster.run("kubectl", *words).stdout.strip() == "yes"
 
     wait("the roles are added up", lambda: may("edit", "create", "wp"), seconds=SECONDS)
     for user in ("view", "edit"):
         assert may(user, "watch", "wp"), user
         assert may(user, "get", "subtasks.afresh.dev"), user
-        assert not may(user, "patch", "workpackages.afresh.dev/status"), user
+        assert not may(user, "patch", "wp", "--subresource=status"), user
         assert not may(user, "create", "subtasks.afresh.dev"), user
         assert not may(user, "update", "agentclasses.afresh.dev"), user
         assert not may(user, "use", "agentclasses.afresh.dev"), user
