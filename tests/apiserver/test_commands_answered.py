@@ -12,7 +12,8 @@ from afresh.kube.client import JOBS, WORK_PACKAGES, Kube
 from tests.apiserver.commands import Afresh
 from tests.apiserver.kubectl import Kubectl, Manifest
 from tests.apiserver.operator_process import OperatorProcess
-from tests.apiserver.test_operator import PATIENCE, apply, ended, node_of, operator, pytestmark
+from tests.apiserver.story import PATIENCE, apply, ended, node_of
+from tests.apiserver.test_operator import operator, pytestmark
 
 __all__ = ["operator", "pytestmark"]
 

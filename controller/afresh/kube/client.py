@@ -5,8 +5,9 @@ Owns the connection. Knows nothing of what the objects mean.
 
 import asyncio
 import json
+import math
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +24,7 @@ from afresh.kube.errors import (
     ConflictError,
     KubeError,
     NotFoundError,
+    NotLeaderError,
     RefusedError,
     UnavailableError,
 )
@@ -62,6 +64,7 @@ PODS = Resource("", "v1", "pods")
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
 EVENTS = Resource("", "v1", "events")
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 
@@ -73,6 +76,8 @@ class Kube:
         self._host = urlsplit(api.configuration.host).netloc
         self.namespace = namespace
         """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
+        self.write_seconds: Callable[[], float] = lambda: math.inf
+        """For how long this process may still write; no request that writes takes longer."""
 
     @classmethod
     async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
@@ -193,6 +198,9 @@ class Kube:
         self, method: str, path: str, query: dict[str, str] | None, body: Any
     ) -> Manifest:
         kind = "application/json-patch+json" if method == "PATCH" else "application/json"
+        seconds = TIMEOUT_SECONDS if method == "GET" else min(TIMEOUT_SECONDS, self.write_seconds())
+        if seconds <= 0:
+            raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")
         request = await self._api.param_serialize(
             method,
             path,
@@ -203,7 +211,7 @@ class Kube:
         )
         code = "<error>"
         try:
-            answer = await self._api.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
+            answer = await self._api.call_api(*request, _request_timeout=seconds)
             data = await answer.read()
             code = str(answer.status)
             if answer.status >= 400:
