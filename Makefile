@@ -10,10 +10,10 @@ MODEL ?= scripted
 INSTALL ?= helm
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs manifests fmt clean requirements
+.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
 
 help: ## Show what can be done
-	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## See a real cluster run a real package (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
 	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
@@ -68,6 +68,9 @@ docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the d
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
+site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fails
+	@PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.site
+
 manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: deploy/cluster install)
 	$(PYTHON) deploy/manifests/generate.py
 
@@ -89,12 +92,13 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 	pin --python-version 3.13 $$images/build.in -o $$images/build.txt; \
 	pin --python-version 3.13 --override $$images/aider-overrides.txt $$images/aider.in \
 	  -o $$images/aider.txt; \
-	pin --python-version 3.11 --universal --extra cli --extra operator --group dev pyproject.toml \
-	  -o deploy/requirements/dev.txt
+	pin --python-version 3.11 --universal --extra cli --extra operator --group dev --group docs \
+	  pyproject.toml -o deploy/requirements/dev.txt
 
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
-	@$(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@$(MAKE) --no-print-directory manifests
 
 release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
 	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.build "$(VERSION)"

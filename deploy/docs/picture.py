@@ -6,32 +6,15 @@ from html import escape
 from afresh.api.phases import SubtaskPhase
 from afresh.core.records import MARKERS
 from deploy.docs.edges import ANY, END, START, Diagram, Edge
+from deploy.docs.palette import FONT, style
 from deploy.docs.places import Box, Layout, Place
 
 LINE_HEIGHT = 16
-_STYLE = """\
-    .paper { fill: #ffffff }
-    .phase { fill: #f6f8fa; stroke: #57606a; stroke-width: 1.5 }
-    .good { fill: #f0fff4; stroke: #1a7f37; stroke-width: 1.5 }
-    .working { fill: #eef6ff; stroke: #0969da; stroke-width: 1.5 }
-    .person { fill: #fff8e5; stroke: #9a6700; stroke-width: 1.5 }
-    .group { fill: none; stroke: #afb8c1; stroke-width: 1.2; stroke-dasharray: 3 4 }
-    .any { fill: #ffffff; stroke: #57606a; stroke-width: 1.2; stroke-dasharray: 3 3 }
-    .dot { fill: #424a53 }
-    .h { font-size: 15px; font-weight: 600; fill: #1f2328; text-anchor: middle }
-    .m { font-size: 13px; fill: #1f2328; text-anchor: middle;
-         font-family: ui-monospace, 'DejaVu Sans Mono', monospace }
-    .g { font-size: 12px; fill: #6e7781 }
-    .t { font-size: 12px; fill: #424a53; paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
-    .line { fill: none; stroke: #424a53; stroke-width: 1.5; marker-end: url(#tip) }
-    .edit { stroke: #9a6700; stroke-dasharray: 6 4 }
-"""
 _TIP = (
     '  <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
     'markerHeight="7" orient="auto-start-reverse">'
-    '<path d="M0 0 L10 5 L0 10 z" fill="#424a53"/></marker></defs>'
+    '<path class="tip" d="M0 0 L10 5 L0 10 z"/></marker></defs>'
 )
-_FONT = "ui-sans-serif, system-ui, 'Helvetica Neue', Arial, sans-serif"
 _CLASSES = {
     "Done": "good",
     "Succeeded": "good",
@@ -56,9 +39,9 @@ def render(diagram: Diagram, edges: Sequence[Edge], layout: Layout) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'font-family="{_FONT}" role="img" aria-labelledby="title">',
+            f'font-family="{FONT}" role="img" aria-labelledby="title">',
             f'  <title id="title">{escape(diagram.title)}</title>',
-            f"  <style>\n{_STYLE}  </style>",
+            f"  <style>\n{style()}  </style>",
             _TIP,
             f'  <rect class="paper" width="{width}" height="{height}" rx="8"/>',
             *body,

@@ -1,10 +1,15 @@
 """The commands, as the command line shows them. No logic: arguments become requests."""
 
+import json
+
 import click
 
 from afresh import __version__
 from afresh.api.phases import RevisionReason
 from afresh.cli.image_options import about_an_image
+from afresh.cli.look_commands import LOOKS
+from afresh.cli.looks import Output
+from afresh.cli.names import complete_packages, complete_subtasks
 from afresh.cli.options import about_a_package, object_name, on_a_cluster, written_as
 from afresh.cli.requests import (
     Cancel,
@@ -31,11 +36,15 @@ MAX_DIRECTIVE = 500
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def afresh() -> None:
-    """Answer what a WorkPackage asks of people: guide, skip, retry, suspend, cancel, report.
+    """See where WorkPackages stand, and answer what they ask of people.
 
     \b
-    Example: afresh report token-auth -n team-a
+    Example: afresh status token-auth -n team-a
     """
+
+
+for _look in LOOKS:
+    afresh.add_command(_look)
 
 
 class BadDirectiveError(click.ClickException):
@@ -64,7 +73,7 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
 
 @afresh.command()
 @about_a_package
-@click.argument("subtask")
+@click.argument("subtask", shell_complete=complete_subtasks)
 @click.argument("directive", callback=_directive)
 @written_as(ChangeForm.TEXT)
 def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> None:
@@ -81,7 +90,9 @@ def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> Non
 
 @afresh.command()
 @about_a_package
-@click.argument("subtasks", metavar="SUBTASK...", nargs=-1, required=True)
+@click.argument(
+    "subtasks", metavar="SUBTASK...", nargs=-1, required=True, shell_complete=complete_subtasks
+)
 @written_as(ChangeForm.TEXT)
 def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
     """Leave each SUBTASK of PACKAGE out; what depends on it goes on.
@@ -94,7 +105,7 @@ def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
 
 @afresh.command()
 @about_a_package
-@click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1)
+@click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1, shell_complete=complete_subtasks)
 @click.option(
     "--because",
     type=click.Choice(list(RevisionReason), case_sensitive=False),
@@ -186,7 +197,7 @@ def report(target: Target, form: Form) -> None:
 
 @afresh.command()
 @about_a_package
-@click.argument("other", callback=object_name)
+@click.argument("other", callback=object_name, shell_complete=complete_packages)
 @written_as(ComparisonForm.TABLE)
 def compare(target: Target, other: str, form: ComparisonForm) -> None:
     """Put PACKAGE and OTHER side by side: what came of each, and what it took.
@@ -250,13 +261,15 @@ def conformance(place: Place, trial: Trial, form: TableForm) -> int:
 
 
 @afresh.command()
-def version() -> None:
+@written_as(Output.TEXT)
+def version(form: Output) -> None:
     """Print the version of this command.
 
     \b
     Example: afresh version
     """
-    click.echo(f"afresh {__version__}")
+    as_json = json.dumps({"version": __version__})
+    click.echo(as_json if form is Output.JSON else f"afresh {__version__}")
 
 
 def _change(request: Request, target: Target, form: ChangeForm) -> None:

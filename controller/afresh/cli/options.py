@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from afresh.cli.names import complete_packages
 from afresh.cli.requests import Place, Target
 
 Command = Callable[..., object]
@@ -27,7 +28,10 @@ def object_name(
     return text
 
 
-_PACKAGE = click.argument("package", callback=object_name)
+_PACKAGE = click.argument("package", callback=object_name, shell_complete=complete_packages)
+_OPTIONAL_PACKAGE = click.argument(
+    "package", callback=object_name, required=False, shell_complete=complete_packages
+)
 _PLACE = (
     click.option(
         "-n", "--namespace", metavar="NAME", callback=object_name, help="Default: the context's."
@@ -84,6 +88,11 @@ def written_as(default: StrEnum) -> Callable[[Command], Command]:
         show_default=True,
         help="How to write it.",
     )
+
+
+def optional_package(command: Command) -> Command:
+    """Give `command` the argument [PACKAGE], and the options for the cluster as one Place."""
+    return with_parameters(on_a_cluster(command), (_OPTIONAL_PACKAGE,))
 
 
 def with_parameters(

@@ -19,7 +19,7 @@ from afresh.cli.branch_files import read_notes
 from afresh.cli.comparison import Told
 from afresh.cli.comparison import compare as compare_packages
 from afresh.cli.comparison_table import write_comparison_markdown, write_terminal
-from afresh.cli.connection import connected
+from afresh.cli.connection import connected, missing_package
 from afresh.cli.copies import copy_of
 from afresh.cli.edits import Edit, edit_of
 from afresh.cli.html_report import write_html
@@ -27,7 +27,6 @@ from afresh.cli.markdown import write_markdown
 from afresh.cli.report import report_on
 from afresh.cli.requests import (
     ChangeForm,
-    CommandError,
     ComparisonForm,
     Copy,
     Form,
@@ -171,12 +170,7 @@ async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
     try:
         return await work(stored)
     except NotFoundError as error:
-        if f'"{stored.name}" not found' not in str(error):
-            raise CommandError("This cluster has no WorkPackages: install Afresh on it.") from error
-        raise CommandError(
-            f"There is no WorkPackage {stored.name} in the namespace {stored.namespace};"
-            f" see kubectl get wp -n {stored.namespace}."
-        ) from error
+        raise missing_package(stored.name, stored.namespace, error) from error
 
 
 def _alike(one: Edit, other: Edit) -> bool:

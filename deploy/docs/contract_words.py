@@ -1,0 +1,138 @@
+"""What each field of the Order and of the Report means: data for docs/reference/contract.md.
+
+A field that is missing here, or too many, is an error of `make docs`.
+"""
+
+from collections.abc import Mapping
+
+from afresh.contract import order, report
+
+MEANINGS: Mapping[type, Mapping[str, str]] = {
+    order.Order: {
+        "episode": "The Job's name; the agent is never shown it.",
+        "package": "`NAMESPACE/NAME` of the package; the agent is never shown it.",
+        "goal": "What the whole is for.",
+        "repository": "Where the work happens.",
+        "agent": "Which program works, how it reaches its model, and its limits.",
+        "tasks": "The batch, in order. None: a sync, which renders the plan and pushes it.",
+        "plan": "The plan as the status has it when the Order is written.",
+        "mode": "How much work the agent's context is given.",
+        "guidance": "Directives for every task.",
+        "setup": "Prepares a checkout, before the agent and before verify.",
+        "budget": "What this episode may use of models; absent: no limit.",
+        "reportUrl": "Where a Report is also sent at once; absent: nowhere.",
+        "hintSeconds": "While the agent works, a Report that is not final goes there so often.",
+        "version": "Of the Order's form.",
+    },
+    order.Repository: {
+        "url": "The address.",
+        "baseRef": "The branch or tag that the work starts from.",
+        "branch": "The branch that the work goes to.",
+        "secretName": "The Secret with git's credentials, for messages; it is mounted.",
+        "author": "Who the commits are by; absent: Afresh.",
+        "signingSecretName": "Given: commits are signed with the key that is mounted.",
+        "cacheClaimName": "Given: a mirror is kept on the claim that is mounted.",
+        "submodules": "Submodules whose files are shown.",
+        "lfs": "Whether pointers of Git LFS are shown as the files that they stand for.",
+    },
+    order.Submodule: {
+        "path": "Its path in the repository.",
+        "url": "Where it comes from.",
+    },
+    order.Author: {
+        "name": "The name of author and committer.",
+        "email": "Their e-mail address.",
+    },
+    order.Agent: {
+        "adapter": "The adapter.",
+        "command": "The program and its arguments, with Command only.",
+        "model": "The model; absent: the program's own default.",
+        "modelApi": "The API that the model is reached by; absent: the adapter's usual one.",
+        "endpoint": "The base URL of the model's API; absent: the adapter's default.",
+        "credentialsMode": "Who holds the model's key; absent: there is none.",
+        "secretName": "The Secret with the key, for messages; it is mounted.",
+        "timeoutSeconds": "How long the program may run for one task.",
+        "maxTurns": "How often the model may answer for one task.",
+        "pricing": "What tokens cost; the first that matches counts.",
+        "diskBytes": "The agent is stopped before worktree and HOME together reach this.",
+    },
+    order.Price: {
+        "model": "A glob over model names.",
+        "contextWindowTokens": "How many tokens one context holds; absent: not known.",
+        "inputUsdPerMillion": "US dollars per million tokens sent.",
+        "outputUsdPerMillion": "US dollars per million tokens received.",
+        "cacheReadUsdPerMillion": "US dollars per million tokens read from the cache.",
+        "cacheWriteUsdPerMillion": "US dollars per million tokens written to the cache.",
+    },
+    order.Budget: {
+        "maxTokens": "Tokens; absent: no limit.",
+        "maxCostUsd": "US dollars; absent: no limit.",
+    },
+    order.Step: {
+        "command": "The program and its arguments.",
+        "timeoutSeconds": "How long it may run.",
+    },
+    order.Task: {
+        "id": "The subtask.",
+        "title": "A few words for the plan and the commit.",
+        "prompt": "What the agent is asked to do.",
+        "verify": "The acceptance command.",
+        "revision": "Which revision of the subtask this is.",
+        "files": "Globs for the files that may change; none: any.",
+        "maxNewFiles": "How many files may be added.",
+        "guidance": "Directives for this task.",
+        "markerOnFailure": "What a failure that counts makes of the subtask.",
+        "hasWorkAside": "An earlier episode may have left work under `refs/afresh/`.",
+    },
+    order.Verify: {
+        "command": "The program and its arguments.",
+        "timeoutSeconds": "How long it may run.",
+        "checkout": "What it runs on.",
+    },
+    order.PlanLine: {
+        "id": "The subtask.",
+        "title": "Its title.",
+        "marker": "Its marker.",
+        "revision": "The revision that is wanted of it.",
+    },
+    report.Report: {
+        "episode": "The Job's name.",
+        "stage": "How far the episode has come.",
+        "final": "False while the episode goes on.",
+        "results": "How it ended for each subtask; one without a result was not begun.",
+        "head": "The branch's head after the last push.",
+        "planDigest": "The digest of the plan that was pushed.",
+        "usage": "What the model's answers counted.",
+        "notBefore": "The provider's reset time, in seconds since the epoch.",
+        "phases": "When each phase was reached, in seconds since the epoch.",
+        "logTail": "The end of the agent's log.",
+        "version": "Of the Report's form.",
+    },
+    report.Result: {
+        "id": "The subtask.",
+        "outcome": "How it ended.",
+        "revision": "Which revision of the subtask was done.",
+        "commit": "The commit on the branch; with it the result holds, whatever comes after.",
+        "message": "How it ended, as a sentence.",
+        "summary": "What the agent says of its work.",
+        "exitCode": "The exit code of the agent's program.",
+        "verify": "How the acceptance command ended, if it ran.",
+        "usage": "This subtask's share of the usage.",
+        "peakInputTokens": "The most that one request has told a model.",
+        "peakInputPercent": "The highest share of a model's window, where windows are known.",
+        "warnings": "What did not go well beside the outcome.",
+    },
+    report.VerifyResult: {
+        "exitCode": "Its exit code; 124 stands for its time limit.",
+        "durationSeconds": "How long it ran.",
+        "tail": "The end of its output.",
+    },
+    report.Usage: {
+        "turns": "How often the model answered.",
+        "inputTokens": "Tokens sent, without those read from or written to the cache.",
+        "outputTokens": "Tokens received.",
+        "cacheReadTokens": "Tokens read from the provider's cache.",
+        "cacheWriteTokens": "Tokens written to the provider's cache.",
+        "costUsd": "US dollars; absent without a price.",
+    },
+}

@@ -1,0 +1,59 @@
+"""The labels and annotations that Afresh sets or reads: data for docs/reference/labels.md."""
+
+from dataclasses import dataclass
+
+from afresh.api import work_package
+from afresh.contract import pod_layout as at
+from afresh.manifests import conformance, job
+
+_JOBS = "Job, its pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A label or an annotation: what it is on, and what it says."""
+
+    name: str
+    where: str
+    meaning: str
+
+
+LABELS = (
+    Name(at.LABEL_MANAGED_BY, f"Subtask, {_JOBS}, NetworkPolicy", "`afresh`: the operator made it"),
+    Name(at.LABEL_PACKAGE, f"Subtask, {_JOBS}", "the package's name"),
+    Name(at.LABEL_SUBTASK, f"Subtask, {_JOBS}", "the subtask's id; of a batch, the first one's"),
+    Name(at.LABEL_ATTEMPT, _JOBS, "the attempt's number; of a batch, the first subtask's"),
+    Name(at.LABEL_AGENT_CLASS, _JOBS, "the AgentClass"),
+    Name(job.KUEUE_QUEUE_LABEL, "Job", "`spec.queueName` of the package, for Kueue"),
+    Name(conformance.LABEL, "pod", "on the pod of `afresh conformance`"),
+)
+WRITTEN = (
+    Name(
+        work_package.RETRY_ANNOTATION,
+        "WorkPackage",
+        "each new value asks a stalled package to try at once",
+    ),
+    Name(
+        work_package.CANCEL_ANNOTATION, "WorkPackage", "each new value stops what runs, uncounted"
+    ),
+)
+READ = (
+    Name(at.ANNOTATION_ORDER, "pod", "the [Order](contract.md#the-order)"),
+    Name(at.ANNOTATION_PASSWD, "pod", "`/etc/passwd` of its containers"),
+    Name(at.ANNOTATION_BATCH, _JOBS, "the batch: `ID:ATTEMPT:REVISION` of each, with commas"),
+    Name(at.ANNOTATION_MODE, _JOBS, "the context mode"),
+    Name(
+        at.ANNOTATION_GENERATIONS,
+        _JOBS,
+        "the generations of package and class that it was made from",
+    ),
+    Name(at.ANNOTATION_GATE, _JOBS, "the gate that the episode probes, and its step"),
+    Name(at.ANNOTATION_BUDGET, _JOBS, "what was set aside for it of the budget, as JSON"),
+    Name(at.ANNOTATION_PLAN, _JOBS, "of a sync: the digest of the plan that it pushes"),
+)
+
+
+def render(names: tuple[Name, ...]) -> str:
+    """Return the table of some names."""
+    rows = [f"| `{item.name}` | {item.where} | {item.meaning} |" for item in names]
+    return "\n".join(["| name | on | meaning |", "|---|---|---|", *rows])

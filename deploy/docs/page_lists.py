@@ -1,0 +1,106 @@
+"""The lists of pages: in the overviews of folders, and in the site's navigation.
+
+Goes by the first heading of a page and by its first sentence, so that a new page needs no list.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
+_PARAGRAPH = re.compile(r"^(?![#<|`!\-\s])(.+?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_SENTENCE = re.compile(r".*?[.:](?=\s|$)", re.DOTALL)
+_NUMBER = re.compile(r"^0*(\d+)[.]? ")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+# What is not in a folder of its own, and what of a folder comes first; the rest is by name.
+TOP: Sequence[tuple[str, str]] = (
+    ("Home", "index.md"),
+    ("Quick start", "quick-start.md"),
+    ("Concepts", "concepts.md"),
+    ("How-to", "how-to"),
+    ("Reference", "reference"),
+    ("Security", "security.md"),
+    ("Decisions", "decisions"),
+    ("Comparison", "comparison.md"),
+)
+_MOVED = {"how-to": ("install.md",)}
+_FIRST = {
+    "how-to": ("install.md", "write-good-packages.md", "answer-a-review.md"),
+    "reference": ("workpackage.md", "subtask.md", "agentclass.md", "agents.md", "repository.md"),
+}
+
+
+def title(page: Path) -> str:
+    """Return the first heading of a page, the number of a decision as in `7. TITLE`.
+
+    Raises ValueError where it has none.
+    """
+    found = _HEADING.search(page.read_text())
+    if found is None:
+        raise ValueError(f"{page} has no heading: begin it with a line '# TITLE'")
+    return _NUMBER.sub(r"\1. ", found[1].strip())
+
+
+def folder_list(directory: Path, folder: str) -> str:
+    """Return a line for each page of a folder: its title, and what its first sentence says."""
+    home = directory / folder
+    lines = []
+    for page in _pages(directory, folder):
+        shown = page.relative_to(home) if page.is_relative_to(home) else f"../{page.name}"
+        lines.append(f"- [{_plain(title(page))}]({shown}): {_sentence(page)}".rstrip(": "))
+    return "\n".join(lines)
+
+
+def decision_list(directory: Path) -> str:
+    """Return a line for each decision record, in the order of their numbers."""
+    pages = [page for page in _pages(directory, "decisions") if page.name[0].isdigit()]
+    return "\n".join(f"- [{_plain(title(page))}]({page.name})" for page in pages)
+
+
+def navigation(directory: Path) -> str:
+    """Return the site's navigation as an array of TOML; what does not exist is left out."""
+    return "nav = [\n" + "".join(f"  {entry},\n" for entry in _entries(directory)) + "]"
+
+
+def _entries(directory: Path) -> Iterator[str]:
+    for name, path in TOP:
+        where = directory / path
+        if where.is_file():
+            yield f"{{ {_text(name)} = {_text(path)} }}"
+        elif where.is_dir():
+            pages = [where / "index.md", *_pages(directory, path)]
+            inner = [f"    {_page(directory, page)},\n" for page in pages if page.exists()]
+            yield f"{{ {_text(name)} = [\n{''.join(inner)}  ] }}"
+
+
+def _page(directory: Path, page: Path) -> str:
+    path = page.relative_to(directory).as_posix()
+    if page.name == "index.md":
+        return _text(path)
+    return f"{{ {_text(_plain(title(page)))} = {_text(path)} }}"
+
+
+def _pages(directory: Path, folder: str) -> list[Path]:
+    first = _FIRST.get(folder, ())
+    pages = [*(directory / folder).glob("*.md")]
+    pages += [directory / name for name in _MOVED.get(folder, ()) if (directory / name).exists()]
+    found = {page.name: page for page in pages if page.name != "index.md"}
+    leading = [found.pop(name) for name in first if name in found]
+    return [*leading, *(found[name] for name in sorted(found))]
+
+
+def _sentence(page: Path) -> str:
+    _, _, body = page.read_text().partition("\n")
+    paragraph = _PARAGRAPH.search(body)
+    said = _SENTENCE.match(paragraph[1]) if paragraph else None
+    text = " ".join(said[0].split()) if said else ""
+    return _LINK.sub(r"\1", text).rstrip(":") if text else ""
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,123 @@
+"""What each container of an episode's pod mounts: read from the very manifest that is built.
+
+Owns the words for each volume; which container sees it is the manifest's to say.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from afresh.contract import pod_layout as at
+from afresh.core.actions import StartEpisode
+from afresh.manifests.job import JobParts, build_job
+from deploy.docs.world import World, decided, new_class, new_world
+
+CONTAINERS = (at.RUNNER, at.AGENT, at.VERIFY)
+MEANINGS: Mapping[str, str] = {
+    "worktree": "the branch's files, where the agent works",
+    "home": "HOME of the agent: the brief, settings, state",
+    "agent-control": "the FIFOs by which the runner starts and stops the agent",
+    "checkout": "a clean checkout of the commit",
+    "verify-control": "the FIFOs by which the runner starts and stops verify",
+    "podinfo/passwd": "a name and a home for the pod's user",
+    "podinfo": "the Order",
+    "git": "the trusted git directory",
+    "git-secret": "git's credentials",
+    "signing-secret": "the key that signs commits",
+    "model-secret": "the model's key",
+    "ca": "certificates of further authorities",
+    "token": "a token for the operator's report endpoint and nothing else",
+    "git-cache": "the mirror of a large repository",
+    "runner-tmp": "temporary files",
+    "agent-tmp": "temporary files",
+    "agent-shm": "shared memory",
+    "verify-home": "HOME of the acceptance command",
+    "verify-tmp": "temporary files",
+    "verify-shm": "shared memory",
+}
+
+
+class UnknownVolumeError(ValueError):
+    """A volume that no sentence says the meaning of, or a sentence without its volume."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """Where one container sees a volume."""
+
+    path: str
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One volume, or one file of it, and who mounts it where."""
+
+    name: str
+    meaning: str
+    mounts: Mapping[str, Mount]
+
+
+def rows() -> list[Row]:
+    """Return all volumes, those that containers share first. Raises UnknownVolumeError."""
+    seen: dict[str, dict[str, Mount]] = {}
+    for container, name, mount in _mounts():
+        seen.setdefault(name, {})[container] = mount
+    if odd := seen.keys() ^ MEANINGS.keys():
+        raise UnknownVolumeError(f"pod_mounts.py and the manifest differ in {', '.join(odd)}")
+    found = [Row(name=name, meaning=MEANINGS[name], mounts=seen[name]) for name in MEANINGS]
+    return sorted(
+        found, key=lambda row: (-len(row.mounts), sorted(map(CONTAINERS.index, row.mounts)))
+    )
+
+
+def table() -> str:
+    """Return the table for docs/security.md and docs/concepts.md."""
+    lines = ["| volume | holds | runner | agent | verify |", "|---|---|---|---|---|"]
+    for row in rows():
+        cells = [_cell(row.mounts.get(name)) for name in CONTAINERS]
+        lines.append(f"| `{row.name}` | {row.meaning} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(mount: Mount | None) -> str:
+    if mount is None:
+        return ""
+    return f"`{mount.path}`" + (", read-only" if mount.read_only else "")
+
+
+def _mounts() -> Iterator[tuple[str, str, Mount]]:
+    for container in pod()["containers"]:
+        for mount in container["volumeMounts"]:
+            name = "/".join(filter(None, (mount["name"], mount.get("subPath", ""))))
+            read_only = mount.get("readOnly", False)
+            yield container["name"], name, Mount(path=mount["mountPath"], read_only=read_only)
+
+
+def pod() -> dict[str, Any]:
+    """Return the spec of a pod that has every volume there can be."""
+    repository = {
+        "url": "https://git.example.com/team/api.git",
+        "secretName": "git-credentials",
+        "signing": {"secretName": "signing-key"},
+        "cacheClaimName": "mirrors",
+    }
+    world = World(
+        package=new_world(second={}, repository=repository).package,
+        agent_class=new_class(
+            credentials={"secretName": "anthropic"}, caBundle={"configMapName": "corporate-ca"}
+        ),
+    )
+    starts = [item for item in decided(world).actions if isinstance(item, StartEpisode)]
+    if world.agent_class is None or not starts:
+        raise ValueError("the loop starts no episode of the example")
+    parts = JobParts(
+        package=world.package,
+        agent_class=world.agent_class,
+        order=starts[0].order,
+        attempt=1,
+        members=starts[0].members,
+        runner_image="example.com/runner:1",
+    )
+    spec: dict[str, Any] = build_job(parts)["spec"]["template"]["spec"]
+    return spec
