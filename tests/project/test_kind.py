@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,10 @@ def run(directory: Path, *programs: str, fails: str) -> tuple[int, str, list[str
     for name in programs:
         (places / name).write_text(STAND_IN)
         (places / name).chmod(0o755)
-    for name in ("bash", "basename", "dirname", "mktemp", "python3", "rm", "sh"):
+    for name in ("bash", "basename", "dirname", "mktemp", "rm", "sh"):
         (places / name).symlink_to(_found(name))
+    (places / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (places / "python3").chmod(0o755)
     calls = directory / "calls"
     calls.touch()
     scratch = directory / "scratch"
