@@ -80,8 +80,13 @@ def _options(context: click.Context) -> Iterator[str]:
     yield "| option | meaning |"
     yield "|---|---|"
     for names, meaning in records:
-        yield f"| `{_cell(names)}` | {_cell(meaning)} |"
+        yield f"| `{_choices(names)}` | {_cell(meaning)} |"
     yield ""
+
+
+def _choices(names: str) -> str:
+    """Without the bar between choices, which ends a cell; nothing can escape it in code."""
+    return names.replace("|", ", ")
 
 
 def _cell(text: str) -> str:

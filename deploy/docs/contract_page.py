@@ -15,7 +15,7 @@ from deploy.docs.contract_words import MEANINGS
 from deploy.docs.fields_table import UndescribedError
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_HEAD = "| field | type | default | meaning |\n|---|---|---|---|"
+_HEAD = "| field | type, default | meaning |\n|---|---|---|"
 
 
 def render(message: type) -> str:
@@ -58,7 +58,7 @@ def _rows(kind: type) -> Iterator[str]:
             raise UndescribedError(f"{kind.__name__}.{name} has no meaning in contract_words.py")
         is_required = field.default is MISSING and field.default_factory is MISSING
         shown = f"**`{name}`**" if is_required else f"`{name}`"
-        yield f"| {shown} | {_type(hints[field.name])} | {_default(field)} | {meaning} |"
+        yield f"| {shown} | {_type(hints[field.name])}{_default(field)} | {meaning} |"
     if meanings:
         raise UndescribedError(f"{kind.__name__} has no {', '.join(meanings)}: see contract_words")
 
@@ -82,4 +82,4 @@ def _default(field: Field[Any]) -> str:
     if field.default in (MISSING, None, "", ()):
         return ""
     text = str(field.default)
-    return f"`{text.lower() if isinstance(field.default, bool) else text}`"
+    return f"; default `{text.lower() if isinstance(field.default, bool) else text}`"

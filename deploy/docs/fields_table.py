@@ -29,11 +29,11 @@ def fields(kind_name: str, part: str) -> str:
     """
     schema = _schema(kind_name)["properties"][part]
     rows = [
-        f"| {_path(path, required=required)} | {_type(field)} | {_default(field)} "
-        f"| {_bounds(field)} | {_described(path, field)} |"
+        f"| {_path(path, required=required)} | {_type_and_bounds(field)} "
+        f"| {_described(path, field)} |"
         for path, field, required in _walk(schema, "")
     ]
-    head = ["| field | type | default | bounds | meaning |", "|---|---|---|---|---|"]
+    head = ["| field | type, bounds, default | meaning |", "|---|---|---|"]
     return "\n".join([*head, *rows])
 
 
@@ -85,6 +85,12 @@ def _nodes(schema: Schema) -> Iterator[Schema]:
 
 def _path(path: str, *, required: bool) -> str:
     return f"**`{path}`**" if required else f"`{path}`"
+
+
+def _type_and_bounds(field: Schema) -> str:
+    """In one cell: five columns are too wide for a page."""
+    default = f"default {value}" if (value := _default(field)) else ""
+    return "; ".join(filter(None, (_type(field), _bounds(field), default)))
 
 
 def _type(field: Schema) -> str:

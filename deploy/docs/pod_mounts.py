@@ -26,7 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "signing-secret": "the key that signs commits",
     "model-secret": "the model's key",
     "ca": "certificates of further authorities",
-    "token": "a token for the operator's report endpoint and nothing else",
+    "token": "a token for the operator's report endpoint",
     "git-cache": "the mirror of a large repository",
     "runner-tmp": "temporary files",
     "agent-tmp": "temporary files",

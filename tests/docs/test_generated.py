@@ -40,7 +40,7 @@ def test_a_required_field_is_bold_and_has_its_bounds() -> None:
         r"^\| \*\*`subtasks\[\]\.id`.*$", fields_table.fields("WorkPackage", "spec"), re.MULTILINE
     )
 
-    assert "| string |  | 1 to 20 characters |" in row
+    assert "| string; 1 to 20 characters |" in row
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name} without a description")
