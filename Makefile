@@ -13,7 +13,7 @@ INSTALL ?= helm
 .PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
 
 help: ## Show what can be done
-	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## See a real cluster run a real package (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
 	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
@@ -97,7 +97,8 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
-	@$(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@$(MAKE) --no-print-directory manifests
 
 release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
 	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.build "$(VERSION)"

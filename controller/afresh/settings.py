@@ -17,6 +17,8 @@ class Settings:
     """What the operator is told at its start. No namespaces means all of them.
 
     `pod_users` says who chooses an episode's user: Afresh, or the namespace as on OpenShift.
+    `lease_name` is the Lease by which one of several operators leads; None: this one is alone.
+    `pod_ip` is where the others find its report endpoint.
     """
 
     runner_image: str
@@ -26,6 +28,8 @@ class Settings:
     metrics_port: int = 8081
     workers: int = 8
     pod_users: str = "derived"
+    lease_name: str | None = None
+    pod_ip: str = ""
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -36,6 +40,11 @@ class Settings:
         if not image:
             raise SettingsError("AFRESH_RUNNER_IMAGE is not set: name the runner's image")
         names = environment.get("AFRESH_NAMESPACES", "")
+        lease, address = environment.get("AFRESH_LEASE_NAME"), environment.get("AFRESH_POD_IP")
+        if lease and not address:
+            raise SettingsError(
+                "AFRESH_POD_IP is not set: with AFRESH_LEASE_NAME, give the pod's own address"
+            )
         return cls(
             runner_image=image,
             report_url=environment.get("AFRESH_REPORT_URL") or None,
@@ -44,6 +53,8 @@ class Settings:
             metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
             workers=_integer(environment, "AFRESH_WORKERS", 8),
             pod_users=_one_of(environment, "AFRESH_POD_USERS", POD_USERS),
+            lease_name=lease or None,
+            pod_ip=address or "",
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )

@@ -1,4 +1,4 @@
-"""What a release has besides images: the wheel and the sdist, the charts, the CRDs.
+"""What a release has besides images: the wheel and the sdist, the charts, the manifests.
 
 The same commit gives the same bytes. Must not know when a release may be made.
 """
@@ -34,6 +34,7 @@ def build(release: Release) -> None:
     release.target.mkdir(parents=True, exist_ok=True)
     build_distributions(release)
     _charts(release)
+    _manifests(release)
     crds = sorted((release.repository / "crds").glob("*.yaml"))
     text = "---\n".join(path.read_text().removeprefix("---\n") for path in crds)
     (release.target / f"afresh-{release.version}-crds.yaml").write_text(text)
@@ -55,6 +56,13 @@ def _charts(release: Release) -> None:
             files = reproducible.read_tar_gz(packed)
             target = release.target / packed.name
             reproducible.write_tar_gz(target, files, seconds=release.seconds)
+
+
+def _manifests(release: Release) -> None:
+    name = f"afresh-{release.version}-manifests"
+    files = reproducible.tree(release.repository / "deploy" / "manifests", "**/*.yaml", name)
+    target = release.target / f"{name}.tar.gz"
+    reproducible.write_tar_gz(target, files, seconds=release.seconds)
 
 
 def _run(release: Release, *command: str) -> None:

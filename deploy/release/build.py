@@ -10,12 +10,14 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from singlenode import images, prerequisites, progress
+from singlenode import binaries, images, prerequisites, progress
 from singlenode.errors import ClusterError
 from singlenode.image_recipe import ImageRecipe, all_images
 
+from deploy.manifests import generate
 from deploy.release import artifacts, changelog, oci_image, package_list, versions
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -42,6 +44,16 @@ def require_ready(repository: Path, version: str) -> None:
         raise TreeError(f"the tree has changes, such as {changed[0][3:]}: commit or remove them.")
     versions.require(repository, version)
     changelog.notes(repository, version)
+
+
+def require_current(wanted: Mapping[Path, str]) -> None:
+    """Raise TreeError unless each file holds what it must: `make manifests` writes them."""
+    for path, text in wanted.items():
+        if path.read_text() != text:
+            raise TreeError(
+                f"{path.parent.name}/{path.name} is not what the charts give: run `make manifests` "
+                "and commit what it changes."
+            )
 
 
 def release_of(repository: Path, version: str) -> artifacts.Release:
@@ -103,6 +115,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         require_ready(REPOSITORY, options.version)
         prerequisites.check_root()
+        binaries.require(("helm",))
+        require_current(generate.texts())
         release = release_of(REPOSITORY, options.version)
         shutil.rmtree(release.target, ignore_errors=True)
         artifacts.build(release)

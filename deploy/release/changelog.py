@@ -13,6 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from singlenode import binaries
+from singlenode.errors import ClusterError
+
 from deploy.release import versions
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -119,9 +122,11 @@ def main(arguments: list[str] | None = None, repository: Path = REPOSITORY) -> i
     options = parser.parse_args(arguments)
     try:
         version = versions.checked(options.version)
+        # The manifests are made from the charts anew after this.
+        binaries.require(("helm",))
         count = collect(repository, version, _today())
         versions.write(repository, version)
-    except (ChangelogError, versions.VersionError) as error:
+    except (ChangelogError, versions.VersionError, ClusterError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(

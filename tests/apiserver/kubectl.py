@@ -19,6 +19,8 @@ class Kubectl:
     """
 
     def __init__(self, *, program: Path, kubeconfig: Path, cache: Path) -> None:
+        self.program = program
+        """The program itself."""
         self._command = [str(program), f"--cache-dir={cache}"]
         self._environment = os.environ | {"KUBECONFIG": str(kubeconfig)}
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from afresh.contract import codec, report
 from afresh.contract.order import Order
+from afresh.contract.report import Report
 from afresh.contract.words import Outcome
 from afresh.kube.client import JOBS, PODS, Kube
-from afresh.kube.errors import ConflictError
+from afresh.kube.errors import ConflictError, NotFoundError
 from tests.runner import answer_of
 
 Judge = Callable[[Order], Outcome]
@@ -32,6 +33,7 @@ class Node:
     namespace: str
     judge: Judge = succeed
     seconds: float = 0.05
+    tell: Callable[[Report], Report] = field(default=lambda told: told)
     started: list[tuple[str, str]] = field(default_factory=list)
     """Every Job that was run: subtask and name, in the order of their start."""
 
@@ -51,16 +53,25 @@ class Node:
         order = codec.loads(Order, template["metadata"]["annotations"]["afresh.dev/order"])
         if order.tasks:
             self.started.append((order.tasks[0].id, order.episode))
+        begun = {"startTime": job["metadata"]["creationTimestamp"]}
+        with suppress(ConflictError, NotFoundError):  # the operator may have deleted it
+            await self.kube.replace_part(JOBS, job, "status", begun)
         pod = await self._create_pod(job, template)
         await asyncio.sleep(self.seconds)
-        told = answer_of(order, lambda _: self.judge(order), f"{len(self.started):040x}")
+        told = self.tell(answer_of(order, lambda _: self.judge(order), f"{len(self.started):040x}"))
         ended = {"exitCode": 0, "reason": "Completed", "message": report.fit(told)}
         containers = [
             {"name": name, "ready": False, "restartCount": 0, "image": "i", "imageID": "i",
              "state": {"terminated": ended if name == "runner" else {"exitCode": 0}}}
             for name in ("runner", "agent", "verify")
         ]  # fmt: skip
-        status = {"phase": "Running", "containerStatuses": containers}
+        scheduled = {"type": "PodScheduled", "status": "True",
+                     "lastTransitionTime": pod["metadata"]["creationTimestamp"]}  # fmt: skip
+        status = {
+            "phase": "Running",
+            "conditions": [scheduled],
+            "containerStatuses": containers,
+        }
         await self.kube.replace_part(PODS, pod, "status", status)
 
     async def _create_pod(self, job: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The operator as a process of its own, which a test may kill at any instant."""
 
+import http.client
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +12,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
 @dataclass
 class OperatorProcess:
     """Runs `python -m afresh.kube` against the API server of a kubeconfig."""
@@ -17,6 +27,10 @@ class OperatorProcess:
     kubeconfig: Path
     namespace: str
     log: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    program: tuple[str, ...] = ("-m", "afresh.kube")
+    report_port: int = field(default_factory=free_port)
+    metrics_port: int = field(default_factory=free_port)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
@@ -27,12 +41,13 @@ class OperatorProcess:
             "PYTHONPATH": str(ROOT / "controller"),
             "AFRESH_NAMESPACES": self.namespace,
             "AFRESH_RUNNER_IMAGE": "example.com/runner:1",
-            "AFRESH_REPORT_PORT": str(_free_port()),
-            "AFRESH_METRICS_PORT": str(_free_port()),
+            "AFRESH_REPORT_PORT": str(self.report_port),
+            "AFRESH_METRICS_PORT": str(self.metrics_port),
+            **self.settings,
         }
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "afresh.kube"], env=environment, stderr=log, stdout=log
+                [sys.executable, *self.program], env=environment, stderr=log, stdout=log
             )
 
     def kill(self) -> None:
@@ -41,20 +56,35 @@ class OperatorProcess:
         self._process.kill()
         self._process.wait(timeout=120)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        """Wait for its end and return its exit status."""
+        assert self._process is not None
+        return self._process.wait(timeout=120)
+
+    def probe(self, path: str) -> tuple[int, str]:
+        """Ask one of its probes as the kubelet does; 0 if nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except OSError as error:
+            return 0, str(error)
+        finally:
+            connection.close()
+
     def stop(self) -> int:
         """End it with SIGTERM and return its exit status."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(timeout=120)
+        return self.wait()
 
     @property
     def alive(self) -> bool:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

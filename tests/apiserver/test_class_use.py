@@ -13,8 +13,14 @@ from tests.e2e.cluster import wait
 pytestmark = pytest.mark.apiserver
 
 USER = "alice"
-WANTED = ("ClusterRole", "ClusterRoleBinding", "RoleBinding", "ValidatingAdmissionPolicy",
-          "ValidatingAdmissionPolicyBinding")  # fmt: skip
+WANTED = (
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
 REFUSAL = "you may not use the AgentClass {} in the namespace {}: ask for a role with the verb use"
 
 

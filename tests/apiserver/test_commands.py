@@ -126,6 +126,30 @@ def test_cancel_works_on_a_package_that_has_no_annotations(
     assert annotation(kubectl, namespace, CANCEL_ANNOTATION)
 
 
+def test_copy_is_asked_for_the_same_on_its_own_branch_and_without_what_people_answered(
+    afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    answered = entry("T2", revision=3, revisionReason="Rejected", guidance=["Use JWT."])
+    repository = {"url": URL, "baseRef": "v1", "branch": "team/tokens"}
+    before = apply(kubectl, namespace, entry("T1"), answered, repository=repository, maxEpisodes=9)
+
+    done = afresh("copy", "demo", "demo-2", "--mode", "Persistent")
+    again = afresh("copy", "demo", "demo-2")
+
+    made = kubectl.get("wp", "demo-2", namespace)["spec"]
+    assert done.stdout == (
+        "demo-2 is asked for the same as demo, in the context mode Persistent, on the branch"
+        " afresh/demo-2.\n"
+    )
+    assert made["context"]["mode"] == "Persistent"
+    assert made["repository"] == {"url": URL, "baseRef": "v1"}
+    assert [item["revision"] for item in made["subtasks"]] == [0, 0]
+    assert made["subtasks"][1]["guidance"] == ["Use JWT."]
+    assert made["maxEpisodes"] == 9
+    assert (again.returncode, "already exists" in again.stderr) == (1, True)
+    assert spec_of(kubectl, namespace) == before["spec"]
+
+
 async def test_four_people_at_once_and_every_directive_is_kept(
     kubeconfig: Path, kubectl: Kubectl, namespace: str
 ) -> None:

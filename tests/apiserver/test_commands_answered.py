@@ -1,6 +1,7 @@
 """The commands of `afresh` and the real operator: a person asks, and the package goes on."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from afresh.kube.client import JOBS, WORK_PACKAGES, Kube
 from tests.apiserver.commands import Afresh
 from tests.apiserver.kubectl import Kubectl, Manifest
 from tests.apiserver.operator_process import OperatorProcess
-from tests.apiserver.test_operator import PATIENCE, apply, ended, node_of, operator, pytestmark
+from tests.apiserver.story import PATIENCE, apply, ended, node_of
+from tests.apiserver.test_operator import operator, pytestmark
 
 __all__ = ["operator", "pytestmark"]
 
@@ -67,3 +69,33 @@ async def stopped(kube: Kube, namespace: str) -> Manifest:
             return package
         await asyncio.sleep(0.05)
     raise AssertionError(f"not stopped: {package['status']}")
+
+
+async def test_work_that_a_review_rejects_is_done_anew_and_counted_once(
+    operator: OperatorProcess, afresh: Afresh, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, [{"id": "A", "prompt": "a"}])
+
+    async with node_of(kubeconfig, namespace) as node:
+        await ended(node.kube, namespace)
+        command = ("retry", "p", "A", "--because", "rejected")
+        retried = await asyncio.to_thread(afresh, *command)
+        package = await done_anew(node.kube, namespace)
+
+    record = package["status"]["subtasks"][0]
+    told = (await asyncio.to_thread(afresh, "report", "p", "-o", "json")).stdout
+    assert (retried.returncode, retried.stderr) == (0, "")
+    assert (record["rejections"], record["hallucinations"], record["attempts"]) == (1, 0, 2)
+    assert json.loads(told)["subtasks"][0]["rejections"] == 1
+
+
+async def done_anew(kube: Kube, namespace: str) -> Manifest:
+    """Wait until the raised revision is done."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        package = await kube.get(WORK_PACKAGES, namespace, "p")
+        record = package["status"]["subtasks"][0]
+        if (record["observedRevision"], record["phase"]) == (1, "Done"):
+            return package
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not done anew: {package['status']}")

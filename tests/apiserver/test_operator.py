@@ -1,11 +1,8 @@
 """The real operator on a real API server; the test plays the node."""
 
 import asyncio
-import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +10,12 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES, Kube
+from afresh.kube.client import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES
 from tests.apiserver.kubectl import Kubectl
-from tests.apiserver.node import Node, succeed
 from tests.apiserver.operator_process import OperatorProcess
+from tests.apiserver.story import PATIENCE, apply, chain, ended, node_of
 
 pytestmark = pytest.mark.apiserver
-PATIENCE = 60
 
 
 @pytest.fixture
@@ -29,63 +25,6 @@ def operator(kubeconfig: Path, namespace: str, tmp_path: Path) -> Any:
     yield process
     if process.alive:
         process.kill()
-
-
-@asynccontextmanager
-async def node_of(
-    kubeconfig: Path, namespace: str, judge: Callable[[Order], Outcome] = succeed
-) -> AsyncIterator[Node]:
-    kube = await Kube.connect(str(kubeconfig))
-    node = Node(kube, namespace, judge)
-    task = asyncio.create_task(node.run())
-    try:
-        yield node
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        await kube.close()
-
-
-def apply(kubectl: Kubectl, namespace: str, subtasks: list[dict[str, Any]], **spec: Any) -> None:
-    for manifest in (
-        {
-            "apiVersion": "afresh.dev/v1alpha1",
-            "kind": "AgentClass",
-            "metadata": {"name": f"class-{namespace}"},
-            "spec": {"adapter": "Command", "command": ["true"], "image": "example.com/agent:1"},
-        },
-        {
-            "apiVersion": "afresh.dev/v1alpha1",
-            "kind": "WorkPackage",
-            "metadata": {"name": "p", "namespace": namespace},
-            "spec": {
-                "agentClassName": f"class-{namespace}",
-                "repository": {"url": f"http://git.example.com/{namespace}.git"},
-                "verify": {"command": ["true"]},
-                "subtasks": subtasks,
-                **spec,
-            },
-        },
-    ):
-        kubectl("apply", manifest=manifest)
-
-
-def chain(length: int) -> list[dict[str, Any]]:
-    return [
-        {"id": f"T{n:03}", "prompt": "Do it.", "dependsOn": [f"T{n - 1:03}"] if n else []}
-        for n in range(length)
-    ]
-
-
-async def ended(kube: Kube, namespace: str, *phases: str) -> dict[str, Any]:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        package = await kube.get(WORK_PACKAGES, namespace, "p")
-        if package.get("status", {}).get("phase") in (phases or ("Succeeded",)):
-            return package
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"still {json.dumps(package.get('status'), indent=1)}")
 
 
 async def test_a_package_runs_to_its_end_one_subtask_after_the_other(

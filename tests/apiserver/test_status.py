@@ -115,7 +115,7 @@ def test_subtasks_listed_show_their_marker(kubectl: Kubectl, namespace: str) -> 
 
     header, row = _table(kubectl("get", "st", "-n", namespace))
 
-    assert header == ["NAME", "MARKER", "PHASE", "REASON", "ATTEMPTS", "COST", "AGE"]
+    assert header == ["NAME", "ID", "MARKER", "PHASE", "REASON", "ATTEMPTS", "COST", "AGE"]
     assert row[:-1] == ["demo-t002", "[!]", "NeedsReview", "Blocked", "1", "$0.10"]
 
 

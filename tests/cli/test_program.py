@@ -1,5 +1,6 @@
 """The program as a person meets it: help, exit codes, and one sentence for every error."""
 
+import json
 import os
 import subprocess
 import sys
@@ -33,13 +34,18 @@ def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.Complet
     environment |= {"PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": kubeconfig}
     return subprocess.run(
         [sys.executable, "-m", "afresh.cli", *arguments],
-        env=environment, capture_output=True, text=True, timeout=60, check=False,
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
-def test_program_has_the_commands_that_a_person_answers_a_package_with():
+# What needs no cluster, and what is about no package in particular.
+OFFLINE = ("completion", "crds", "version")
+
+
+def test_program_has_the_commands_that_a_person_looks_at_a_package_and_answers_it_with():
     assert COMMANDS == [
-        "cancel", "conformance", "guide", "report", "resume", "retry", "skip", "suspend", "version",
+        "cancel", "compare", "completion", "conformance", "copy", "crds", "explain", "guide",
+        "logs", "report", "resume", "retry", "skip", "status", "suspend", "version", "wait",
     ]  # fmt: skip
 
 
@@ -50,7 +56,7 @@ def test_help_of_a_command_has_an_example(name: str):
     assert f"Example: afresh {name}" in text
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "version"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OFFLINE])
 def test_every_command_that_needs_a_cluster_takes_the_same_options_for_it(name: str):
     taken = {option for item in afresh.commands[name].params for option in item.opts}
 
@@ -67,6 +73,40 @@ def test_cancel_says_how_to_do_the_same_with_kubectl():
 
 def test_version_is_the_packages():
     assert run("version").stdout == f"afresh {__version__}\n"
+    assert json.loads(run("version", "-o", "json").stdout) == {"version": __version__}
+
+
+def test_crds_are_those_that_are_kept_as_files():
+    want = [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "crds").glob("*.yaml"))]
+
+    assert list(yaml.safe_load_all(run("crds").stdout)) == want
+    listed = json.loads(run("crds", "-o", "json").stdout)
+    assert (listed["kind"], listed["items"]) == ("List", want)
+
+
+def test_completion_is_printed_for_each_shell_without_a_cluster():
+    for shell in ("bash", "zsh", "fish"):
+        assert "_AFRESH_COMPLETE" in run("completion", shell).stdout
+
+
+def test_commands_are_completed_without_a_cluster_and_names_are_left_out_without_kubectl(
+    tmp_path: Path,
+):
+    def completed(*words: str) -> str:
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT / "controller"), "PATH": str(tmp_path),
+            "_AFRESH_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", "from afresh.cli.__main__ import main; main()"],
+            env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.stderr == ""
+        return done.stdout
+
+    assert completed("afresh", "expl") == "plain,explain\n"
+    assert completed("afresh", "status", "tok").strip() == ""
 
 
 BAD_USE = [
@@ -89,6 +129,16 @@ BAD_USE = [
                  " needs it; see afresh conformance --help.\n", id="command without its adapter"),
     pytest.param(("conformance", "x", "--adapter", "Command"), "error: COMMAND is for --adapter"
                  " Command, which needs it;", id="adapter without its command"),
+    pytest.param(("status", "p", "-A"), "error: PACKAGE is in one namespace: leave out -A, or"
+                 " PACKAGE; see afresh status --help.\n", id="one package of all namespaces"),
+    pytest.param(("logs", "p", "--attempt", "1"), "error: --attempt needs a SUBTASK: each counts"
+                 " its own; see afresh logs --help.\n", id="attempt of no subtask"),
+    pytest.param(("wait", "p", "--timeout", "soon"), "error: Invalid value for '--timeout':"
+                 ' "soon" is no duration: write 90s, 30m or 1h30m;', id="no duration"),
+    pytest.param(("wait", "p", "--for", "Done"), "error: Invalid value for '--for': 'Done' is not"
+                 " one of", id="no phase"),
+    pytest.param(("completion", "tcsh"), "error: Invalid value for '{bash|zsh|fish}': 'tcsh' is"
+                 " not one of", id="unknown shell"),
     pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what is to be"
                  " done.\n", id="empty"),
 ]  # fmt: skip
@@ -140,7 +190,7 @@ def test_program_called_as_a_plugin_names_itself_so(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, str(plugin), "skip"],
         env=os.environ | {"PYTHONPATH": str(ROOT / "controller")},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
     assert "see kubectl afresh skip --help." in done.stderr

@@ -10,8 +10,8 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.branch_files import Notes
 from afresh.cli.markdown import write_markdown
 from afresh.cli.printable import markdown_line, plain_line, plain_lines, quoted
-from afresh.cli.report import report_on
-from tests.make import make_entry, make_package, make_record
+from afresh.cli.report import Report, report_on
+from tests.make import NOW, make_child, make_entry, make_package, make_record
 
 GOLDEN = Path(__file__).parent / "golden"
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\x1b[0m\x9b2J\u202e\r"
@@ -23,6 +23,30 @@ NOTES = Notes(
 
 def records(*given: dict[str, Any]) -> list[dict[str, Any]]:
     return [make_record(**fields).to_manifest() for fields in given]
+
+
+NONE = Notes()
+CHILDREN = {
+    "T001": [
+        {"number": 1, "outcome": "Success", "startTime": "2030-01-02T03:00:00Z",
+         "completionTime": "2030-01-02T03:00:42Z", "turns": 7, "summary": "`tokens.py` issues.",
+         "usage": {"inputTokens": 900, "outputTokens": 100, "cacheReadTokens": 4000}},
+    ],
+    "T003": [
+        {"number": 2, "outcome": "VerifyFailed", "startTime": "2030-01-02T03:00:50Z",
+         "completionTime": "2030-01-02T03:01:50Z", "usage": {"inputTokens": 1_500_000},
+         "warnings": ["store.py adds a class with a vague name: StoreManager."]},
+        {"number": 3, "outcome": "Timeout", "startTime": "2030-01-02T03:02:00Z",
+         "completionTime": "2030-01-02T03:12:00Z",
+         "warnings": ["store.py adds a class with a vague name: StoreManager."]},
+    ],
+}  # fmt: skip
+
+
+def told(package: WorkPackage, notes: Notes = NONE, **attempts: Any) -> Report:
+    """The report on a package, with the attempts of some of its subtasks."""
+    children = [make_child(package, id, attempts=kept) for id, kept in attempts.items()]
+    return report_on(package, children, notes, NOW)
 
 
 def halted_package() -> WorkPackage:
@@ -38,7 +62,8 @@ def halted_package() -> WorkPackage:
                  "message": "T002, T003, T004 needs a person."},
             ],
             "progress": "1/5",
-            "cost": "$0.42",
+            "usage": {"episodes": 5, "transientRetries": 1, "inputTokens": 1_500_900,
+                      "outputTokens": 100, "cacheReadTokens": 4000, "costUSD": "0.42"},
             "branch": "afresh/token-auth",
             "headCommit": "1f3c9a2b4d5e6f708192a3b4c5d6e7f8091a2b3c",
             "subtasks": records(
@@ -58,13 +83,13 @@ def halted_package() -> WorkPackage:
 
 
 def test_report_is_word_for_word_what_stands_in_its_golden_file():
-    text = write_markdown(report_on(halted_package(), NOTES))
+    text = write_markdown(told(halted_package(), NOTES, **CHILDREN))
 
     assert text == (GOLDEN / "report.md").read_text().rstrip("\n")
 
 
 def test_report_on_a_package_that_nothing_has_happened_to_has_all_its_parts():
-    text = write_markdown(report_on(make_package(), Notes(problem="git says: fatal: no branch")))
+    text = write_markdown(told(make_package(), Notes(problem="git says: fatal: no branch")))
 
     assert "- Phase: Pending" in text
     assert "| `[ ]` | T001" in text
@@ -76,7 +101,7 @@ def test_stalled_package_says_first_what_is_wrong_and_how_to_go_on():
     condition = {"type": "Ready", "status": "False", "message": "The Secret git is missing."}
     status = {"phase": "Stalled", "reason": "Config", "conditions": [condition]}
 
-    text = write_markdown(report_on(make_package(status=status), Notes()))
+    text = write_markdown(told(make_package(status=status)))
 
     assert "### token-auth: Config\n\n> The Secret git is missing." in text
     assert "`afresh retry -n team-a token-auth`" in text
@@ -91,10 +116,13 @@ def test_no_text_of_an_agent_reaches_a_terminal_as_more_than_text():
         [entry], goal=ESCAPE,
         status={"phase": "Stalled", "conditions": [condition], "reviews": [review]},
     )  # fmt: skip
-    told = report_on(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b", problem=ESCAPE))
-    other = report_on(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b"))
+    attempt = {"number": 1, "outcome": "Blocked", "message": ESCAPE, "summary": ESCAPE,
+               "warnings": [ESCAPE], "logTail": ESCAPE,
+               "verify": {"exitCode": 1, "durationSeconds": 1, "tail": ESCAPE}}  # fmt: skip
+    one = told(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b", problem=ESCAPE))
+    other = told(package, Notes(discovery=ESCAPE, ideas=f"a\n{ESCAPE}b"), T001=[attempt])
 
-    for text in (write_markdown(told), write_markdown(other), *strings(told.to_json())):
+    for text in (write_markdown(one), write_markdown(other), *strings(other.to_json())):
         assert all(ch.isprintable() or ch == "\n" for ch in text)
 
 
@@ -107,13 +135,57 @@ def strings(value: Any) -> list[str]:
 
 
 def test_report_as_json_has_the_same_facts_under_yaml_names():
-    told = json.loads(json.dumps(report_on(halted_package(), NOTES).to_json()))
+    facts = told(halted_package(), NOTES, **CHILDREN)
+    read = json.loads(json.dumps(facts.to_json()))
 
-    assert told["phase"] == "NeedsReview"
-    assert told["headCommit"].startswith("1f3c")
-    assert [row["marker"] for row in told["subtasks"]] == ["[x]", "[!]", "[S]", "[!]", "[ ]"]
-    assert told["waiting"][0]["message"] == "Redis or files?"
-    assert told["notes"]["discovery"].endswith("Keys live in `settings.py`.")
+    assert read["phase"] == "NeedsReview"
+    assert read["headCommit"].startswith("1f3c")
+    assert [row["marker"] for row in read["subtasks"]] == ["[x]", "[!]", "[S]", "[!]", "[ ]"]
+    assert read["waiting"][0]["message"] == "Redis or files?"
+    assert read["notes"]["discovery"].endswith("Keys live in `settings.py`.")
+    assert read["totals"]["costUSD"] == "0.42"
+    assert read["totals"]["tokens"]["cacheRead"] == 4000
+    assert read["subtasks"][0]["history"][0]["start"] == "2030-01-02T03:00:00Z"
+
+
+LIMITS = [
+    pytest.param("Failed", "BudgetExceeded", "raise spec.budget, and it goes on", id="budget"),
+    pytest.param("Failed", "EpisodeLimit", "raise spec.maxEpisodes, and it goes on", id="episodes"),
+    pytest.param("Suspended", "Suspended", "afresh resume -n team-a token-auth", id="suspended"),
+]
+
+
+@pytest.mark.parametrize(("phase", "reason", "want"), LIMITS)
+def test_package_that_has_come_to_a_halt_says_how_it_goes_on(phase: str, reason: str, want: str):
+    text = write_markdown(told(make_package(status={"phase": phase, "reason": reason})))
+
+    assert f"### token-auth: {reason}" in text
+    assert want in text
+
+
+def test_warning_that_several_attempts_gave_is_told_once():
+    text = write_markdown(told(halted_package(), **CHILDREN))
+
+    assert text.count("StoreManager") == 1
+
+
+def test_attempts_of_one_batch_are_timed_from_each_ones_turn():
+    package = make_package([make_entry("A"), make_entry("B")])
+    job = {"number": 1, "jobName": "j", "startTime": "2030-01-02T03:00:00Z", "outcome": "Success"}
+    second = make_child(
+        package, "B", attempts=[{**job, "completionTime": "2030-01-02T03:01:00Z"}],
+        transitions=[
+            {"time": "2030-01-02T03:00:00Z", "to": "Queued"},
+            {"time": "2030-01-02T03:00:40Z", "from": "Queued", "to": "Running"},
+            {"time": "2030-01-02T03:01:00Z", "from": "Running", "to": "Done"},
+        ],
+    )  # fmt: skip
+    first = make_child(package, "A", attempts=[{**job, "completionTime": "2030-01-02T03:00:40Z"}])
+
+    report = report_on(package, [second, first], Notes(), NOW)
+
+    assert [row.seconds for row in report.subtasks] == [40, 20]
+    assert report.totals.seconds_in_episodes == 60
 
 
 @pytest.mark.parametrize(

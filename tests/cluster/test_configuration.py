@@ -74,10 +74,11 @@ def test_the_kubelet_limits_processes_and_lets_no_stranger_in() -> None:
     assert config["cgroupRoot"] == "/afresh-one"
 
 
-def test_the_audit_log_holds_writes_without_their_contents() -> None:
+def test_the_audit_log_holds_writes_and_what_the_operator_reads_without_contents() -> None:
     policy = json.loads(configuration.audit_policy())
 
     assert policy["rules"] == [
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts:afresh-system"]},
         {"level": "None", "verbs": ["get", "list", "watch"]},
         {"level": "Metadata"},
     ]

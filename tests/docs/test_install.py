@@ -30,6 +30,16 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
+def test_the_values_of_the_table_are_the_charts_with_its_defaults() -> None:
+    known = dict(leaves(VALUES)) | {"image.tag": "the chart's version"}
+
+    told = {row[0]: row[1] for row in rows("Operator")}
+    assert told
+    assert {name: str(known.get(name)).lower() for name in told} == {
+        name: default.lower() for name, default in told.items()
+    }
+
+
 def test_every_value_that_a_command_sets_is_one_of_the_chart() -> None:
     known = dict(leaves(VALUES))
 

@@ -97,7 +97,7 @@ def test_agent_sees_nothing_of_the_author(pod: Pod, remote: Remote, public_key: 
     [
         pytest.param(
             None,
-            'Secret "signing" in namespace "team-a" has no key "ssh-privatekey"; '
+            'Secret "signing" in namespace "team-a" is missing or has no key "ssh-privatekey"; '
             "create it or correct spec.repository.signing.secretName of the WorkPackage.",
             id="there is no key",
         ),

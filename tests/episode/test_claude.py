@@ -208,7 +208,7 @@ def test_missing_key_is_named_and_no_agent_is_started(
 
     assert claude_pod.result.outcome is Outcome.CONFIG, claude_pod.log
     assert claude_pod.result.message == (
-        'Secret "anthropic" in namespace "team-a" has no key "api-key"; '
+        'Secret "anthropic" in namespace "team-a" is missing or has no key "api-key"; '
         "create it or correct spec.credentials.secretName of the AgentClass."
     )
     assert "agentStarted" not in report.phases

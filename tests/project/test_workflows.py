@@ -67,6 +67,17 @@ def test_a_change_is_tried_by_every_kind_of_test() -> None:
     assert {"check", "unit", "apiserver", "e2e", "e2e-kind"} <= named
 
 
+def test_the_unit_tests_have_the_packages_that_the_whole_run_installs() -> None:
+    script = (ROOT / "deploy" / "test.sh").read_text()
+    (named,) = re.findall(r"for package in ([a-z -]+);", script)
+
+    installed = " ".join(
+        step.get("run", "") for step in jobs(GITHUB / "workflows" / "ci.yml")["unit"]["steps"]
+    )
+
+    assert set(named.split()) <= set(installed.split())
+
+
 @each_workflow
 def test_a_script_of_the_project_that_a_workflow_runs_exists(path: Path) -> None:
     for script in re.findall(r"\bdeploy/\S+", "\n".join(steps(path, "run"))):

@@ -15,6 +15,7 @@ PACKERS = {
     "+gzip": gzip.compress,
     "+zstd": zstd.compress,
 }
+SETTINGS = {"User": "65532:65532"}
 MEDIA_TYPE = "application/vnd.oci.image.layer.v1.tar"
 
 
@@ -32,7 +33,7 @@ def layer(files: Mapping[str, bytes], *, mode: int = 0o644) -> bytes:
 
 
 def write(
-    archive: Path, layers: Sequence[bytes], *, packing: str = "+zstd", user: str = "65532:65532"
+    archive: Path, layers: Sequence[bytes], *, packing: str = "+zstd", processor: str = "amd64"
 ) -> None:
     """Write an archive of one image with these layers, from the lowest to the highest."""
     blobs: dict[str, bytes] = {}
@@ -43,7 +44,7 @@ def write(
         return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(blob)}
 
     packed = [stored(PACKERS[packing](item), MEDIA_TYPE + packing) for item in layers]
-    config = stored(json.dumps({"config": {"User": user}}).encode())
+    config = stored(json.dumps({"architecture": processor, "config": SETTINGS}).encode())
     manifest = stored(json.dumps({"config": config, "layers": packed}).encode())
     blobs["index.json"] = json.dumps({"manifests": [manifest]}).encode()
     archive.write_bytes(layer(blobs))

@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _COPIED = (
     "pyproject.toml", "README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "changes", "charts", "crds",
+    "deploy/manifests",
 )  # fmt: skip
 
 
@@ -14,6 +15,7 @@ def copy_of_the_project(directory: Path) -> Path:
     target = directory / "project"
     target.mkdir()
     for name in _COPIED:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, target / name)
         else:

@@ -85,7 +85,25 @@ def test_an_archive_has_nothing_of_the_day_and_the_machine(tmp_path: Path) -> No
     assert owners == {(1_790_000_000, 0, "")}
 
 
-@pytest.mark.cluster
+@pytest.mark.apiserver
+def test_the_manifests_can_be_applied_where_they_are_unpacked(
+    release: artifacts.Release, tmp_path: Path
+) -> None:
+    name = f"afresh-{VERSION}-manifests"
+    artifacts.build(release)
+
+    with tarfile.open(release.target / f"{name}.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    done = subprocess.run(
+        [str(binaries.path("kubectl")), "kustomize", str(tmp_path / name)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+
+    kinds = {item["kind"] for item in yaml.safe_load_all(done.stdout)}
+    assert {"CustomResourceDefinition", "Deployment", "Namespace", "ServiceAccount"} <= kinds
+
+
+@pytest.mark.apiserver
 def test_a_release_has_its_charts_and_crds_the_same_each_time(
     release: artifacts.Release, tmp_path: Path
 ) -> None:
@@ -101,6 +119,7 @@ def test_a_release_has_its_charts_and_crds_the_same_each_time(
     for name in charts:
         shown = _helm("show", "chart", str(release.target / name))
         assert shown["version"] == shown["appVersion"] == VERSION
+    assert f"afresh-{VERSION}-manifests.tar.gz" in found
     crds = yaml.safe_load_all(found[f"afresh-{VERSION}-crds.yaml"])
     assert sorted(crd["spec"]["names"]["kind"] for crd in crds) == [
         "AgentClass", "Subtask", "WorkPackage",

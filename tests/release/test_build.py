@@ -72,6 +72,16 @@ def test_a_version_without_a_section_is_refused(repository: Path) -> None:
         build.require_ready(repository, VERSION)
 
 
+def test_manifests_that_are_not_current_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "operator" / "operator.yaml"
+    path.parent.mkdir()
+    path.write_text("image: afresh/operator:1.0.0\n")
+
+    build.require_current({path: "image: afresh/operator:1.0.0\n"})
+    with pytest.raises(build.TreeError, match=r"operator/operator\.yaml is not what the charts"):
+        build.require_current({path: "image: afresh/operator:1.1.0\n"})
+
+
 def test_a_directory_that_is_no_repository_is_refused(tmp_path: Path) -> None:
     with pytest.raises(build.TreeError, match="git status failed: fatal: not a git repository"):
         build.require_ready(tmp_path, VERSION)

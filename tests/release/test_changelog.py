@@ -1,7 +1,5 @@
 """The change log: what waits parses, and what is collected is not lost."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -128,6 +126,7 @@ def test_a_version_that_has_a_section_is_refused_and_nothing_is_moved(repository
     assert len(fragments(repository)) == 1
 
 
+@pytest.mark.apiserver
 def test_one_command_collects_and_sets_the_version_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,12 +149,3 @@ def test_what_is_no_version_is_refused_with_one_sentence(
     assert main([version], tmp_path) == 1
 
     assert capsys.readouterr().err.endswith("write three numbers, such as VERSION=1.2.3.\n")
-
-
-def test_the_module_runs_as_the_makefile_runs_it() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "deploy.release.changelog", "one"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)

@@ -57,9 +57,9 @@ def image(tmp_path: Path) -> Image:
     return image_of(tmp_path, FILES)
 
 
-def image_of(tmp_path: Path, files: dict[str, bytes]) -> Image:
+def image_of(tmp_path: Path, files: dict[str, bytes], *, processor: str = "amd64") -> Image:
     archive = tmp_path / "image.tar"
-    archives.write(archive, [layer(files)])
+    archives.write(archive, [layer(files)], processor=processor)
     return read(archive, LayerShelf(is_wanted))
 
 
@@ -79,6 +79,21 @@ def test_node_is_listed_only_where_it_is_in_the_image(tmp_path: Path, image: Ima
 
     assert node not in packages(image, DOCKERFILE)
     assert node in packages(image_of(tmp_path, {**FILES, "usr/local/bin/node": b""}), DOCKERFILE)
+
+
+@pytest.mark.parametrize(
+    ("processor", "want"),
+    [("amd64", "opencode-linux-x64-baseline"), ("arm64", "opencode-linux-arm64")],
+    ids=["x86", "Arm"],
+)
+def test_a_program_that_differs_by_processor_is_listed_by_its_own_name(
+    tmp_path: Path, processor: str, want: str
+) -> None:
+    dockerfile = ImageRecipe("agent-opencode").dockerfile.read_text()
+
+    listed = packages(image_of(tmp_path, FILES, processor=processor), dockerfile)
+
+    assert [item.name for item in listed if item.kind == "npm"] == [want]
 
 
 def test_debians_own_files_are_known(image: Image) -> None:

@@ -10,8 +10,8 @@ from afresh.api.rules import Clipped, MapBy
 Message = Annotated[str, Clipped(2048)]
 """A sentence for people; longer ones are cut."""
 
-ShortMessage = Annotated[str, Clipped(400)]
-"""The same where there are 200 of them: an object of 1.5 MiB cannot be stored."""
+ShortMessage = Annotated[str, Clipped(200)]
+"""The same where there are 200 of them: no object is larger than 256 KiB."""
 
 Reason = Annotated[str, Field(max_length=64)]
 """One CamelCase word."""

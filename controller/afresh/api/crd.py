@@ -64,6 +64,7 @@ KINDS = (
         short_name="st",
         scope="Namespaced",
         columns=(
+            ("ID", "string", ".spec.id"),
             ("Marker", "string", ".status.marker"),
             ("Phase", "string", ".status.phase"),
             ("Reason", "string", ".status.reason"),

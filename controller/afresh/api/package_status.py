@@ -118,5 +118,6 @@ class WorkPackageStatus(ApiModel):
         default=(), max_length=MAX_SUBTASKS
     )
     """What is known of each subtask."""
-    reviews: Annotated[tuple[Review, ...], MapBy("id")] = Field(default=(), max_length=MAX_SUBTASKS)
+    # No map: the server would note an owner of every field of every item, in the object itself.
+    reviews: tuple[Review, ...] = Field(default=(), max_length=MAX_SUBTASKS)
     """The subtasks that wait for a person."""

@@ -4,6 +4,8 @@ Owns the three forms of a declaration: a `Rule` of a model, a `Matching` of a st
 types `MapBy` and `UniqueItems`. Knows no model.
 """
 
+import bisect
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -94,7 +96,7 @@ class AtMostBytes:
 
 
 class Clipped:
-    """A text of the status, cut to `limit` characters, so that no status is ever too long to write.
+    """A text of the status, cut to `limit` bytes as stored, so that no status is ever too long.
 
     `keep_end` keeps the end, which is what matters of a log.
     """
@@ -114,9 +116,25 @@ class Clipped:
         return handler(schema) | {"maxLength": self._limit}
 
     def _cut(self, text: str) -> str:
-        if len(text) <= self._limit:
+        if stored_size(text) <= self._limit:
             return text
-        return text[-self._limit :] if self._keep_end else text[: self._limit - 1] + "…"
+        if self._keep_end:
+            return text[len(text) - _fitting(text[::-1], self._limit) :]
+        return text[: _fitting(text, self._limit - stored_size("…"))] + "…"
+
+
+def stored_size(text: str) -> int:
+    """Return how many bytes the API server stores for `text`: JSON that is safe inside HTML."""
+    plain = json.dumps(text, ensure_ascii=False).encode(errors="replace")
+    return (
+        len(plain) - 2 + 5 * sum(map(text.count, "<>&")) + 3 * sum(map(text.count, "\u2028\u2029"))
+    )
+
+
+def _fitting(text: str, limit: int) -> int:
+    """Return how many of the first characters are stored in `limit` bytes."""
+    sizes = range(1, len(text) + 1)
+    return bisect.bisect_right(sizes, limit, key=lambda count: stored_size(text[:count]))
 
 
 class MapBy:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field, StrictBool, StrictInt
 
 from afresh.api.agent_class import Command, Image
-from afresh.api.conditions import Message, Reason
+from afresh.api.conditions import Message, Reason, ShortMessage
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.resources import Count, TokenUsage
@@ -143,7 +143,7 @@ class VerifyResult(ApiModel):
     """Its exit code; 124 stands for its time limit."""
     duration_seconds: float
     """How long it ran."""
-    tail: Annotated[str, Clipped(4096, keep_end=True)] = ""
+    tail: Annotated[str, Clipped(2048, keep_end=True)] = ""
     """The end of its output."""
 
 
@@ -174,9 +174,9 @@ class Attempt(ApiModel):
     """What models were used for."""
     verify: VerifyResult | None = None
     """How the acceptance command ended, if it ran."""
-    warnings: tuple[Message, ...] = Field(default=(), max_length=16)
+    warnings: tuple[ShortMessage, ...] = Field(default=(), max_length=16)
     """What did not go well beside the outcome."""
-    log_tail: Annotated[str, Clipped(4096, keep_end=True)] = ""
+    log_tail: Annotated[str, Clipped(2048, keep_end=True)] = ""
     """The end of the agent's log."""
     phases: dict[str, float] = Field(default_factory=dict, max_length=32)
     """Seconds since the runner's start, by the name of what was reached."""

@@ -1,14 +1,21 @@
 """The commands, as the command line shows them. No logic: arguments become requests."""
 
+import json
+
 import click
 
 from afresh import __version__
 from afresh.api.phases import RevisionReason
 from afresh.cli.image_options import about_an_image
-from afresh.cli.options import about_a_package, on_a_cluster, written_as
+from afresh.cli.look_commands import LOOKS
+from afresh.cli.looks import Output
+from afresh.cli.names import complete_packages, complete_subtasks
+from afresh.cli.options import about_a_package, object_name, on_a_cluster, written_as
 from afresh.cli.requests import (
     Cancel,
     ChangeForm,
+    ComparisonForm,
+    Copy,
     Form,
     Guide,
     Place,
@@ -20,6 +27,7 @@ from afresh.cli.requests import (
     Target,
     Trial,
 )
+from afresh.contract.words import ContextMode
 from afresh.core.denylist import history_wording
 from afresh.core.text import one_line
 
@@ -28,11 +36,15 @@ MAX_DIRECTIVE = 500
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def afresh() -> None:
-    """Answer what a WorkPackage asks of people: guide, skip, retry, suspend, cancel, report.
+    """See where WorkPackages stand, and answer what they ask of people.
 
     \b
-    Example: afresh report token-auth -n team-a
+    Example: afresh status token-auth -n team-a
     """
+
+
+for _look in LOOKS:
+    afresh.add_command(_look)
 
 
 class BadDirectiveError(click.ClickException):
@@ -61,7 +73,7 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
 
 @afresh.command()
 @about_a_package
-@click.argument("subtask")
+@click.argument("subtask", shell_complete=complete_subtasks)
 @click.argument("directive", callback=_directive)
 @written_as(ChangeForm.TEXT)
 def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> None:
@@ -71,14 +83,16 @@ def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> Non
     subtask, whose revision rises by one. The lines to copy into a manifest kept in git are printed.
 
     \b
-    Example: afresh guide token-auth T004 "Use JWT, signed with the key in settings."
+    Example: afresh guide token-auth T004 "Use JWT, signed with the key."
     """
     _change(Guide(subtask=subtask, directive=directive), target, form)
 
 
 @afresh.command()
 @about_a_package
-@click.argument("subtasks", metavar="SUBTASK...", nargs=-1, required=True)
+@click.argument(
+    "subtasks", metavar="SUBTASK...", nargs=-1, required=True, shell_complete=complete_subtasks
+)
 @written_as(ChangeForm.TEXT)
 def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
     """Leave each SUBTASK of PACKAGE out; what depends on it goes on.
@@ -91,7 +105,7 @@ def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
 
 @afresh.command()
 @about_a_package
-@click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1)
+@click.argument("subtasks", metavar="[SUBTASK]...", nargs=-1, shell_complete=complete_subtasks)
 @click.option(
     "--because",
     type=click.Choice(list(RevisionReason), case_sensitive=False),
@@ -164,16 +178,63 @@ def cancel(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(Form.MARKDOWN)
 def report(target: Target, form: Form) -> None:
-    """Tell where PACKAGE stands, what waits for a person, and what agents noted on its branch.
+    """Tell where PACKAGE stands, what waits for a person, what it took, and what agents noted.
 
-    The branch is read with your own git and its credentials.
+    The branch is read with your own git and its credentials. The HTML page is one file that needs
+    no network and no script: a timeline of the episodes, tokens and cost by subtask, and how each
+    attempt ended.
 
     \b
     Example: afresh report token-auth -n team-a
+
+    \b
+    Example: afresh report token-auth -o html > token-auth.html
     """
     from afresh.cli import perform  # noqa: PLC0415  # slow to import; --help needs none of it
 
     click.echo(perform.report(form, target), nl=False)
+
+
+@afresh.command()
+@about_a_package
+@click.argument("other", callback=object_name, shell_complete=complete_packages)
+@written_as(ComparisonForm.TABLE)
+def compare(target: Target, other: str, form: ComparisonForm) -> None:
+    """Put PACKAGE and OTHER side by side: what came of each, and what it took.
+
+    It is for the same package done in two context modes, and says where the two were not asked for
+    the same. Review rejections and hallucination reports are those of `afresh retry --because`.
+
+    \b
+    Example: afresh compare token-auth token-auth-persistent
+    """
+    from afresh.cli import perform  # noqa: PLC0415  # as above
+
+    click.echo(perform.compare(form, target, other), nl=False)
+
+
+@afresh.command()
+@about_a_package
+@click.argument("name", callback=object_name)
+@click.option(
+    "--mode",
+    type=click.Choice([str(mode) for mode in ContextMode]),
+    help="The copy's context mode.  [default: PACKAGE's]",
+)
+@written_as(ChangeForm.TEXT)
+def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
+    """Make a second package NAME that is asked for the same as PACKAGE.
+
+    It works on a branch of its own, from the same baseRef, and knows nothing of what came of
+    PACKAGE: raised revisions are left out. `afresh compare` puts the two side by side.
+
+    \b
+    Example: afresh copy token-auth token-auth-persistent --mode Persistent
+    """
+    from afresh.cli import perform  # noqa: PLC0415  # as above
+
+    request = Copy(name=name, mode=ContextMode(mode) if mode else None)
+    click.echo(perform.copy(request, form, target), nl=False)
 
 
 @afresh.command()
@@ -200,13 +261,15 @@ def conformance(place: Place, trial: Trial, form: TableForm) -> int:
 
 
 @afresh.command()
-def version() -> None:
+@written_as(Output.TEXT)
+def version(form: Output) -> None:
     """Print the version of this command.
 
     \b
     Example: afresh version
     """
-    click.echo(f"afresh {__version__}")
+    as_json = json.dumps({"version": __version__})
+    click.echo(as_json if form is Output.JSON else f"afresh {__version__}")
 
 
 def _change(request: Request, target: Target, form: ChangeForm) -> None:

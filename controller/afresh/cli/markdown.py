@@ -1,12 +1,15 @@
 """The report as Markdown that reads well on a terminal and on a code host. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from afresh.cli.amounts import duration, percent, tokens
 from afresh.cli.branch_files import Notes
 from afresh.cli.printable import markdown_line, quoted
-from afresh.cli.report import Report, Row, Waiting
+from afresh.cli.report import Report, Row, Totals
+from afresh.cli.waiting import Waiting
+from afresh.core.status import dollars
 
-_COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Commit", "Cost")
+_COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Time", "Tokens", "Cost", "Commit")
 _COMMIT_LENGTH = 12
 
 
@@ -14,8 +17,10 @@ def write_markdown(report: Report) -> str:
     """Return the report; texts of agents and users stand in it as texts only."""
     sections = (
         _head(report),
-        f"## Subtasks\n\n{_table([_COLUMNS, *(_cells(row) for row in report.subtasks)])}",
+        f"## Subtasks\n\n{write_table([_COLUMNS, *(_cells(row) for row in report.subtasks)])}",
         f"## Waiting for a person\n\n{_waiting(report)}",
+        *_listed("Red flags and warnings", ((row, row.warnings) for row in report.subtasks)),
+        *_listed("What now exists", ((row, (row.summary,)) for row in report.subtasks)),
         *_notes(report.notes),
     )
     return "\n\n".join(sections)
@@ -31,9 +36,30 @@ def _head(report: Report) -> str:
         *([markdown_line(report.goal), ""] if report.goal else []),
         f"- Phase: {report.phase}{progress}. {markdown_line(report.message)}".rstrip(),
         f"{where}{commit}",
-        *([f"- Cost: {report.cost}"] if report.cost else []),
+        *_sums(report.totals),
     ]
     return "\n".join(lines)
+
+
+def _sums(totals: Totals) -> Iterator[str]:
+    if not totals.attempts:
+        return
+    uncounted = totals.uncounted_episodes
+    more = f" and {uncounted} uncounted" if uncounted else ""
+    worked = f", {duration(totals.seconds_in_episodes)} in episodes"
+    if totals.overhead_share is not None:
+        worked += f", of that {percent(totals.overhead_share)} overhead"
+    yield f"- Episodes: {totals.episodes}{more}"
+    yield f"- Time: {duration(totals.seconds_elapsed)} elapsed{worked}"
+    kinds = totals.tokens
+    if kinds.all:
+        yield (
+            f"- Tokens: {tokens(kinds.all)} ({tokens(kinds.input)} input, {tokens(kinds.output)}"
+            f" output, {tokens(kinds.cache_read)} read from the cache,"
+            f" {tokens(kinds.cache_write)} written to it)"
+        )
+    if totals.cost_usd is not None:
+        yield f"- Cost: {dollars(totals.cost_usd)}"
 
 
 def _cells(row: Row) -> Sequence[str]:
@@ -44,12 +70,15 @@ def _cells(row: Row) -> Sequence[str]:
         markdown_line(row.title),
         markdown_line(row.reason),
         str(row.attempts),
+        duration(row.seconds) if row.history else "",
+        tokens(row.tokens.all) if row.tokens.all else "",
+        dollars(row.cost_usd),
         f"`{commit}`" if commit else "",
-        row.cost,
     )
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def write_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, the first row as its head, of cells that are Markdown already."""
     widths = [max(3, *(len(cell) for cell in column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(
@@ -66,6 +95,13 @@ def _item(report: Report, item: Waiting) -> str:
     message = f"\n\n{quoted(item.message)}" if item.message else ""
     ways = "\n".join(f"- {way.what}: `{way.command}`" for way in item.ways)
     return f"### {item.id or report.name}: {item.reason}{message}\n\n{ways}"
+
+
+def _listed(title: str, found: Iterable[tuple[Row, Sequence[str]]]) -> Iterator[str]:
+    """A list of what was said of subtasks; nothing where nothing was."""
+    lines = [f"- {row.id}: {markdown_line(text)}" for row, texts in found for text in texts if text]
+    if lines:
+        yield f"## {title}\n\n" + "\n".join(lines)
 
 
 def _notes(notes: Notes) -> Sequence[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from afresh.cli.names import complete_packages
 from afresh.cli.requests import Place, Target
 
 Command = Callable[..., object]
@@ -15,19 +16,25 @@ Command = Callable[..., object]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def _name(_context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+def object_name(
+    _context: click.Context, parameter: click.Parameter, text: str | None
+) -> str | None:
     """Let through what can be a name: it becomes part of the request's path."""
     if text is not None and not _NAME.fullmatch(text):
+        kind = "namespace" if parameter.name == "namespace" else "package"
         raise click.BadParameter(
-            f'"{text}" is no {parameter.name}\'s name: it has lower-case letters, digits and "-".'
+            f'"{text}" is no {kind}\'s name: it has lower-case letters, digits and "-".'
         )
     return text
 
 
-_PACKAGE = click.argument("package", callback=_name)
+_PACKAGE = click.argument("package", callback=object_name, shell_complete=complete_packages)
+_OPTIONAL_PACKAGE = click.argument(
+    "package", callback=object_name, required=False, shell_complete=complete_packages
+)
 _PLACE = (
     click.option(
-        "-n", "--namespace", metavar="NAME", callback=_name, help="Default: the context's."
+        "-n", "--namespace", metavar="NAME", callback=object_name, help="Default: the context's."
     ),
     click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, or ~/.kube/config."),
     click.option("--context", metavar="NAME", help="Default: the current context."),
@@ -81,6 +88,11 @@ def written_as(default: StrEnum) -> Callable[[Command], Command]:
         show_default=True,
         help="How to write it.",
     )
+
+
+def optional_package(command: Command) -> Command:
+    """Give `command` the argument [PACKAGE], and the options for the cluster as one Place."""
+    return with_parameters(on_a_cluster(command), (_OPTIONAL_PACKAGE,))
 
 
 def with_parameters(

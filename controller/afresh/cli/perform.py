@@ -8,19 +8,33 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 import yaml
 
 from afresh import clock
+from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.branch_files import read_notes
-from afresh.cli.connection import connected
+from afresh.cli.comparison import Told
+from afresh.cli.comparison import compare as compare_packages
+from afresh.cli.comparison_table import write_comparison_markdown, write_terminal
+from afresh.cli.connection import connected, missing_package
+from afresh.cli.copies import copy_of
 from afresh.cli.edits import Edit, edit_of
+from afresh.cli.html_report import write_html
 from afresh.cli.markdown import write_markdown
 from afresh.cli.report import report_on
-from afresh.cli.requests import ChangeForm, CommandError, Form, Request, Target
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.cli.requests import (
+    ChangeForm,
+    ComparisonForm,
+    Copy,
+    Form,
+    Request,
+    Target,
+)
+from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
 from afresh.kube.observe import parse
 
@@ -42,6 +56,14 @@ class Stored:
     async def read(self) -> WorkPackage:
         """Return the package as it is now. Raises KubeError and UnreadableError."""
         return parse(WorkPackage, await self.kube.get(WORK_PACKAGES, self.namespace, self.name))
+
+    async def read_all(self) -> tuple[WorkPackage, tuple[SubtaskObject, ...]]:
+        """Return the package and its Subtasks. Raises KubeError and UnreadableError."""
+        package = await self.read()
+        found = await self.kube.list_items(
+            SUBTASKS, self.namespace, labelSelector=f"{LABEL_PACKAGE}={self.name}"
+        )
+        return package, tuple(parse(SubtaskObject, item) for item in found)
 
     async def change(self, request: Request) -> Edit:
         """Make the change that `request` asks for and return it, or raise why not.
@@ -84,12 +106,59 @@ async def _changed(stored: Stored, request: Request, form: ChangeForm) -> str:
 
 def report(form: Form, target: Target) -> str:
     """Return the report on the package. Raises CommandError."""
-    package = asyncio.run(_on(target, lambda stored: stored.read()))
+    package, children = asyncio.run(_on(target, lambda stored: stored.read_all()))
     notes = read_notes(package.spec.repository.url, package.status.branch or package.branch)
-    told = report_on(package, notes)
-    if form is Form.JSON:
-        return json.dumps(told.to_json(), indent=2) + "\n"
-    return write_markdown(told) + "\n"
+    told = report_on(package, children, notes, clock.now())
+    match form:
+        case Form.JSON:
+            return json.dumps(told.to_json(), indent=2) + "\n"
+        case Form.HTML:
+            return write_html(told)
+        case Form.MARKDOWN:
+            return write_markdown(told) + "\n"
+        case _:
+            assert_never(form)
+
+
+def copy(request: Copy, form: ChangeForm, target: Target) -> str:
+    """Make the copy and return what to tell. Raises CommandError."""
+    return asyncio.run(_on(target, lambda stored: _copied(stored, request, form)))
+
+
+async def _copied(stored: Stored, request: Copy, form: ChangeForm) -> str:
+    manifest = await stored.kube.get(WORK_PACKAGES, stored.namespace, stored.name)
+    copied = copy_of(manifest, request)
+    made = parse(WorkPackage, await stored.kube.create(WORK_PACKAGES, stored.namespace, copied))
+    message = (
+        f"{request.name} is asked for the same as {stored.name}, in the context mode"
+        f" {made.spec.context.mode}, on the branch {made.branch}."
+    )
+    if form is ChangeForm.TEXT:
+        return f"{message}\n"
+    where = {"namespace": stored.namespace, "package": request.name}
+    return json.dumps({**where, "message": message, "changed": copied}, indent=2) + "\n"
+
+
+def compare(form: ComparisonForm, target: Target, other: str) -> str:
+    """Return the package and `other` of the same namespace side by side. Raises CommandError."""
+    both = asyncio.run(_both(target, other))
+    compared = compare_packages(*both, clock.now())
+    match form:
+        case ComparisonForm.JSON:
+            return json.dumps(compared.to_json(), indent=2) + "\n"
+        case ComparisonForm.MARKDOWN:
+            return write_comparison_markdown(compared) + "\n"
+        case ComparisonForm.TABLE:
+            return write_terminal(compared) + "\n"
+        case _:
+            assert_never(form)
+
+
+async def _both(target: Target, other: str) -> tuple[Told, Told]:
+    async with connected(target, SECONDS) as (kube, namespace):
+        first = await _telling(Stored.read_all, Stored(kube, namespace, target.package))
+        second = await _telling(Stored.read_all, Stored(kube, namespace, other))
+    return first, second
 
 
 async def _on(target: Target, work: Callable[[Stored], Awaitable[T]]) -> T:
@@ -101,12 +170,7 @@ async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
     try:
         return await work(stored)
     except NotFoundError as error:
-        if f'"{stored.name}" not found' not in str(error):
-            raise CommandError("This cluster has no WorkPackages: install Afresh on it.") from error
-        raise CommandError(
-            f"There is no WorkPackage {stored.name} in the namespace {stored.namespace};"
-            f" see kubectl get wp -n {stored.namespace}."
-        ) from error
+        raise missing_package(stored.name, stored.namespace, error) from error
 
 
 def _alike(one: Edit, other: Edit) -> bool:

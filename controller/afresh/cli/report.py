@@ -1,99 +1,133 @@
-"""The report on one package: what stands, what waits for a person, what agents noted. Pure.
+"""The report on one package: what stands, what it took, what waits for a person, what agents noted.
 
-No text in it has a control character, whoever wrote it.
+Pure. No text in it has a control character, whoever wrote it.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from afresh.api.package_status import SubtaskRecord
-from afresh.api.phases import PackagePhase
-from afresh.api.subtask import SubtaskEntry
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
+from afresh.cli.attempts import (
+    Change,
+    Tokens,
+    Tried,
+    change,
+    overhead_share,
+    seconds_of,
+    tokens_of,
+    tried,
+)
 from afresh.cli.branch_files import Notes
+from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line, plain_lines
-from afresh.contract.words import Outcome
-from afresh.core.names import subtask_name
-from afresh.core.reasons import Reason
+from afresh.cli.waiting import Waiting, waiting
 from afresh.core.records import new_record
-from afresh.core.status import dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One subtask; `commit` is whole, `cost` is empty without a price."""
+    """One subtask; `commit` is whole. Tokens and seconds are those of the `history` that is kept.
+
+    `attempts` and `cost_usd` are of all attempts; without a price there is no cost.
+    """
 
     marker: str
     id: str
     title: str
-    reason: str
-    attempts: int
-    commit: str
-    cost: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One thing that can be done, and the command for it."""
-
-    what: str
-    command: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """What waits for a person, why, and the ways to go on; the whole package has no id."""
-
-    id: str
+    phase: SubtaskPhase
     reason: str
     message: str
-    ways: tuple[Way, ...]
+    summary: str
+    attempts: int
+    commit: str
+    rejections: int
+    hallucinations: int
+    cost_usd: Decimal | None
+    tokens: Tokens
+    seconds: float
+    history: tuple[Tried, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What its attempts warned of, each once, the latest attempt's first."""
+        texts = [text for attempt in reversed(self.history) for text in attempt.warnings]
+        return tuple(dict.fromkeys(texts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What the whole package took.
+
+    `episodes` count against spec.maxEpisodes; `uncounted_episodes` had a temporary cause. Elapsed
+    is from the first start to the last end, or to now while something runs.
+    """
+
+    attempts: int
+    episodes: int
+    uncounted_episodes: int
+    tokens: Tokens
+    cost_usd: Decimal | None
+    seconds_in_episodes: float
+    seconds_elapsed: float
+    overhead_share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything that a person needs to go on."""
+    """Everything that a person needs to go on. `now` is when it was told."""
 
     namespace: str
     name: str
     goal: str
+    mode: str
+    agent_class: str
     phase: str
+    reason: str
     message: str
     progress: str
-    cost: str
     branch: str
     head_commit: str
+    now: datetime
+    totals: Totals
     subtasks: tuple[Row, ...]
     waiting: tuple[Waiting, ...]
     notes: Notes
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values under camelCase names."""
-        fields = asdict(self)
-        return fields | {"headCommit": fields.pop("head_commit")}
+        return {**plain_value(self)}
 
 
-def report_on(package: WorkPackage, notes: Notes) -> Report:
-    """Return the report on `package`, with what was read from its branch."""
+def report_on(
+    package: WorkPackage, children: Sequence[SubtaskObject], notes: Notes, now: datetime
+) -> Report:
+    """Return the report on `package`, with its Subtasks and what was read from its branch."""
     status = package.status
     ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
-    records = {record.id: record for record in status.subtasks}
+    rows = rows_of(package, children)
     return Report(
         namespace=package.metadata.namespace,
         name=package.metadata.name,
         goal=plain_line(package.spec.goal),
+        mode=package.spec.context.mode,
+        agent_class=package.spec.agent_class_name,
         phase=status.phase or PackagePhase.PENDING,
+        reason=plain_line(status.reason),
         message=plain_line(ready),
         progress=status.progress,
-        cost=status.cost,
         branch=status.branch or package.branch,
-        head_commit=status.head_commit,
-        subtasks=tuple(
-            _row(entry, records.get(entry.id) or new_record(entry))
-            for entry in package.spec.subtasks
-        ),
-        waiting=tuple(_waiting(package, ready)),
+        head_commit=plain_line(status.head_commit),
+        now=now,
+        totals=totals_of(package, rows, now),
+        subtasks=rows,
+        waiting=tuple(waiting(package, ready)),
         notes=Notes(
             discovery=plain_lines(notes.discovery),
             ideas=plain_lines(notes.ideas),
@@ -102,52 +136,58 @@ def report_on(package: WorkPackage, notes: Notes) -> Report:
     )
 
 
-def _row(entry: SubtaskEntry, record: SubtaskRecord) -> Row:
+def rows_of(package: WorkPackage, children: Sequence[SubtaskObject]) -> tuple[Row, ...]:
+    """Return one row for each subtask, in list order."""
+    records = {record.id: record for record in package.status.subtasks}
+    by_id = {child.spec.id: child for child in children}
+    return tuple(
+        _row(entry, records.get(entry.id) or new_record(entry), by_id.get(entry.id))
+        for entry in package.spec.subtasks
+    )
+
+
+def totals_of(package: WorkPackage, rows: Sequence[Row], now: datetime) -> Totals:
+    """Return what the package took; seconds are those of the history that is kept."""
+    usage = package.status.usage
+    history = [attempt for row in rows for attempt in row.history if attempt.start]
+    starts = [attempt.start for attempt in history if attempt.start]
+    ends = [attempt.end or now for attempt in history]
+    elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
+    return Totals(
+        attempts=sum(row.attempts for row in rows),
+        episodes=usage.episodes,
+        uncounted_episodes=usage.transient_retries,
+        tokens=tokens_of(usage),
+        cost_usd=usage.cost_usd,
+        seconds_in_episodes=seconds_of(history),
+        seconds_elapsed=max(elapsed, 0.0),
+        overhead_share=overhead_share(history),
+    )
+
+
+def _row(entry: SubtaskEntry, record: SubtaskRecord, child: SubtaskObject | None) -> Row:
+    done = record.phase is SubtaskPhase.DONE
+    kept = child.status.attempts if child else ()
+    changes = tuple(change(item) for item in child.status.transitions) if child else ()
+    history = tuple(
+        tried(item, changes, led_to_done=done and item.number == record.attempts) for item in kept
+    )
+    summaries = [item.summary for item in history if item.summary]
     return Row(
         marker=record.marker,
         id=entry.id,
         title=plain_line(entry.title),
+        phase=record.phase,
         reason=plain_line(record.reason),
+        message=plain_line(record.message),
+        summary=summaries[-1] if summaries and done else "",
         attempts=record.attempts,
         commit=plain_line(record.commit),
-        cost=dollars(record.cost_usd),
+        rejections=record.rejections,
+        hallucinations=record.hallucinations,
+        cost_usd=record.cost_usd,
+        tokens=sum((item.tokens for item in history), Tokens()),
+        seconds=seconds_of(history),
+        history=history,
+        changes=changes,
     )
-
-
-def _waiting(package: WorkPackage, ready: str) -> Iterator[Waiting]:
-    name, namespace = package.metadata.name, package.metadata.namespace
-    if package.status.phase is PackagePhase.STALLED:
-        what = "Mend it; where that does not change the package, ask it to go on"
-        yield Waiting(
-            id="",
-            reason=plain_line(package.status.reason),
-            message=plain_line(ready),
-            ways=(Way(what=what, command=f"afresh retry -n {namespace} {name}"),),
-        )
-    for review in package.status.reviews:
-        subtask = plain_line(review.id)
-        yield Waiting(
-            id=subtask,
-            reason=plain_line(review.reason),
-            message=plain_line(review.message),
-            ways=tuple(_ways(package, subtask, review.reason)),
-        )
-
-
-def _ways(package: WorkPackage, subtask: str, reason: str) -> Iterator[Way]:
-    name, namespace = package.metadata.name, package.metadata.namespace
-    place = f"-n {namespace} {name} {subtask}"
-    if reason == Reason.TOO_MANY_FAILURES:
-        child = subtask_name(name, subtask)
-        see = f"kubectl describe st -n {namespace} {child}"
-        yield Way(what="See how its last episodes ended", command=see)
-    if reason == Outcome.OUT_OF_SCOPE:
-        work = f"git fetch origin refs/afresh/{namespace}/{name}/{subtask}"
-        yield Way(what="See what was done", command=work)
-        what = "Widen its files or maxNewFiles in the package, and run it again"
-    else:
-        what = "Change it in the package, and run it again"
-        guide = f'afresh guide {place} "..."'
-        yield Way(what="Decide, say what is to be done, and run it again", command=guide)
-    yield Way(what=what, command=f"afresh retry {place}")
-    yield Way(what="Leave it out", command=f"afresh skip {place}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from afresh.api.phases import RevisionReason
-from afresh.contract.words import AdapterName, ModelApiName
+from afresh.contract.words import AdapterName, ContextMode, ModelApiName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,14 @@ class Cancel:
     """Stop what runs now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """Make a second package of this name that is asked for the same, perhaps in another mode."""
+
+    name: str
+    mode: ContextMode | None = None
+
+
 Request = Guide | Skip | Retry | Suspend | Cancel
 
 
@@ -85,6 +93,15 @@ class ChangeForm(StrEnum):
 class Form(StrEnum):
     """How a report is written."""
 
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
+class ComparisonForm(StrEnum):
+    """How two packages are compared."""
+
+    TABLE = "table"
     MARKDOWN = "markdown"
     JSON = "json"
 

@@ -18,7 +18,10 @@ from afresh.core.settle import Standing, generations_of
 
 # An episode that probes a gate tells soon whether the provider answers.
 PROBE_HINT_SECONDS = 2
-IN_QUEUE = "The Job waits for its queue."
+IN_QUEUE = (
+    "The Job waits to be admitted by its queue; if it stays so, see whether spec.queueName names a "
+    "LocalQueue of this namespace."
+)
 
 
 def stall(reason: Reason, message: str) -> Answer:

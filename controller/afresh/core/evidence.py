@@ -89,7 +89,7 @@ def verdict_of(
 def sync_verdict(episode: Episode, *, now: datetime) -> Verdict:
     """Judge a sync: its Report has a result only if it failed."""
     report = episode.report
-    if report and report.final and not report.results:
+    if report and report.episode and report.final and not report.results:
         return Ended(outcome=Outcome.SUCCESS, message="", report=report)
     return _judge(episode, "", now)
 
@@ -132,6 +132,8 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
     report = episode.report
     if report is None or not report.final:
         return None
+    if not report.episode:
+        return Ended(outcome=Outcome.CONFIG, message=_unread(report), report=report)
     result = next((item for item in report.results if item.id == subtask), None)
     if result is None:
         return _infrastructure("The runner reported nothing about this subtask.", report)
@@ -147,6 +149,14 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
     if not seen_to_the_end:
         return _queued(episode) or Live()
     return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
+
+
+def _unread(report: Report) -> str:
+    """What is to be done about a runner that is older, or newer, than the operator."""
+    return (
+        f"The runner cannot read its Order ({report.log_tail}): give it the image of the operator's"
+        " version, with the chart's runner.image."
+    )
 
 
 _OOM_MESSAGE = (

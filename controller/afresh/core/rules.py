@@ -89,20 +89,20 @@ def suspended(seen: Observed, standing: Standing) -> Answer | None:
 
 def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
     """An agent has touched what it may not: the package halts until a person has looked (S4-11)."""
-    halted = [
-        record.id
-        for record in standing.records
-        if record.phase is SubtaskPhase.NEEDS_REVIEW and record.reason == Outcome.OUT_OF_SCOPE
-    ]
+    asking = [r for r in standing.records if r.phase is SubtaskPhase.NEEDS_REVIEW]
+    halted = [record.id for record in asking if record.reason == Outcome.OUT_OF_SCOPE]
     if not halted:
         return None
     if standing.live:
         return go_on(standing)
+    others = [record.id for record in asking if record.id not in halted]
+    need = "needs" if len(others) == 1 else "need"
+    besides = f" {', '.join(others)} {need} a person too." if others else ""
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
         reason=Reason.NEEDS_REVIEW,
         message=f"{', '.join(halted)} went out of its scope; review it and raise its revision, "
-        "or skip it.",
+        f"or skip it.{besides}",
     )
 
 

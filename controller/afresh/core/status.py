@@ -234,7 +234,8 @@ def _phases(settlement: Settlement) -> dict[str, float]:
     if report is None or PHASES[0] not in report.phases:
         return {}
     began = report.phases[PHASES[0]]
-    return {name: round(at - began, 3) for name, at in report.phases.items()}
+    known = {name: at for name, at in report.phases.items() if name in PHASES}
+    return {name: round(at - began, 3) for name, at in known.items()}
 
 
 def _seconds(time: datetime) -> datetime:

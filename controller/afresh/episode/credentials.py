@@ -51,9 +51,12 @@ class SecretMount:
         """Return the value under `key`. Raises Ended with what to mend."""
         value = self.find(key)
         if value is None:
+            lacks = (
+                "has" if any(map(Path.is_file, _listed(self.directory))) else "is missing or has"
+            )
             raise Ended(
                 Outcome.CONFIG,
-                f'Secret "{self.name}" in namespace "{self.namespace}" has no key "{key}"; '
+                f'Secret "{self.name}" in namespace "{self.namespace}" {lacks} no key "{key}"; '
                 f"create it or correct {self.field}.",
             )
         return value

@@ -17,8 +17,7 @@ def main() -> int:
         print(f"afresh: {error}", file=sys.stderr)  # noqa: T201  # there is no log yet
         return 2
     logs.configure(level=settings.log_level, form=settings.log_format)
-    asyncio.run(run(settings))
-    return 0
+    return asyncio.run(run(settings))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
+from afresh.kube.missed import version_of
 from afresh.kube.queue import Key
 
 Name = tuple[str, str]
@@ -46,7 +47,7 @@ class Cache:
         """Store `body`, unless a newer version is known."""
         name = name_of(body)
         known = self._objects[kind].get(name)
-        if known and _version(known) > _version(body):
+        if known and version_of(known) > version_of(body):
             return
         if known:
             self._unindex(kind, known)
@@ -110,7 +111,7 @@ class Cache:
         gone = [
             item
             for item in self.all(kind)
-            if item["metadata"]["uid"] not in uids and _version(item) <= version
+            if item["metadata"]["uid"] not in uids and version_of(item) <= version
         ]
         for item in gone:
             self.drop(kind, item)
@@ -125,8 +126,12 @@ class Cache:
     def _unindex(self, kind: Resource, known: Manifest) -> None:
         """Take an object out of the index under the label that it was known with."""
         package = package_of(known)
-        if package:
-            self._children[kind, package].discard(name_of(known))
+        if not package:
+            return
+        names = self._children[kind, package]
+        names.discard(name_of(known))
+        if not names:
+            del self._children[kind, package]
 
 
 def has_ended(job: Manifest) -> bool:
@@ -145,11 +150,6 @@ def package_of(body: Manifest) -> Key | None:
     metadata = body["metadata"]
     package = metadata.get("labels", {}).get(LABEL_PACKAGE)
     return Key(metadata["namespace"], package) if package else None
-
-
-def _version(body: Manifest) -> int:
-    """Resource versions of one kind can be compared as numbers (KEP-5504)."""
-    return int(body["metadata"].get("resourceVersion", 0))
 
 
 def _slim(kind: Resource, body: Manifest) -> Manifest:

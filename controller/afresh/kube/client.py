@@ -1,12 +1,13 @@
-"""A narrow port to the API server: plain dicts in and out, six verbs, errors translated once.
+"""A narrow port to the API server: plain dicts in and out, few verbs, errors translated once.
 
 Owns the connection. Knows nothing of what the objects mean.
 """
 
 import asyncio
 import json
+import math
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +24,7 @@ from afresh.kube.errors import (
     ConflictError,
     KubeError,
     NotFoundError,
+    NotLeaderError,
     RefusedError,
     UnavailableError,
 )
@@ -34,6 +36,8 @@ ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
 TRIES = 4
 FIRST_PAUSE = 0.25
 PAGE_SIZE = 500
+# A watch or a log may be silent for long.
+ENDLESS = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ PODS = Resource("", "v1", "pods")
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
 EVENTS = Resource("", "v1", "events")
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 
@@ -73,6 +78,8 @@ class Kube:
         self._host = urlsplit(api.configuration.host).netloc
         self.namespace = namespace
         """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
+        self.write_seconds: Callable[[], float] = lambda: math.inf
+        """For how long this process may still write; no request that writes takes longer."""
 
     @classmethod
     async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
@@ -130,6 +137,29 @@ class Kube:
             if not metadata.get("continue"):
                 return
             query["continue"] = metadata["continue"]
+
+    async def lines(self, path: str, query: dict[str, str]) -> AsyncGenerator[str]:
+        """Yield the lines of a watch or a log as they come, until the server ends it.
+
+        Raises KubeError: UnavailableError too where the connection is lost on the way.
+        """
+        answer = await self._open("GET", path, query, None, patience=ENDLESS)
+        rest = b""
+        try:
+            async for data in answer.response.content.iter_any():
+                *whole, rest = (rest + data).split(b"\n")
+                for line in whole:
+                    yield line.decode(errors="replace")
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(f"GET {path}: {error or 'the connection was lost'}") from error
+        finally:
+            # A polite end of TLS would outlive the event loop of a short command.
+            connection = answer.response.connection
+            if connection and connection.transport:
+                connection.transport.abort()
+            answer.response.close()
+        if rest:
+            yield rest.decode(errors="replace")
 
     async def create(self, resource: Resource, namespace: str | None, body: Manifest) -> Manifest:
         """Create an object and return it. Raises ConflictError if the name is taken."""
@@ -192,22 +222,41 @@ class Kube:
     async def _call_once(
         self, method: str, path: str, query: dict[str, str] | None, body: Any
     ) -> Manifest:
+        seconds = TIMEOUT_SECONDS if method == "GET" else min(TIMEOUT_SECONDS, self.write_seconds())
+        if seconds <= 0:
+            raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")
+        answer = await self._open(method, path, query, body, patience=seconds)
+        try:
+            parsed: Manifest = json.loads(await answer.read())
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
+        return parsed
+
+    async def _open(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str] | None,
+        body: Any,
+        *,
+        patience: float | aiohttp.ClientTimeout,
+    ) -> Any:
+        """Return an answer that is not read yet. Raises KubeError for one that says no."""
         kind = "application/json-patch+json" if method == "PATCH" else "application/json"
         request = await self._api.param_serialize(
             method,
             path,
             query_params=list((query or {}).items()),
-            header_params={"Accept": "application/json", "Content-Type": kind},
+            header_params={"Accept": "application/json, */*", "Content-Type": kind},
             body=body,
             auth_settings=["BearerToken"],
         )
         code = "<error>"
         try:
-            answer = await self._api.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
-            data = await answer.read()
+            answer = await self._api.call_api(*request, _request_timeout=patience)
             code = str(answer.status)
             if answer.status >= 400:
-                raise _translated(method, path, answer.status, data)
+                raise _translated(method, path, answer.status, await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
         except ApiException as error:
@@ -215,8 +264,7 @@ class Kube:
             raise _translated(method, path, error.status, error.body) from error
         finally:
             metrics.API_REQUESTS.labels(method, code, self._host).inc()
-        parsed: Manifest = json.loads(data)
-        return parsed
+        return answer
 
 
 def _in_cluster() -> bool:

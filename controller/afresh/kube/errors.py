@@ -25,5 +25,9 @@ class UnavailableError(KubeError):
     """The API server cannot answer now."""
 
 
+class NotLeaderError(KubeError):
+    """Nothing was written, because another operator may be at work by now."""
+
+
 class UnreadableError(Exception):
     """A stored object is not of a form that this version can read; the message says what."""

@@ -26,6 +26,7 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
+from afresh.kube.missed import Missed
 from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key, KeyQueue
 
@@ -103,6 +104,7 @@ class Waker:
     def __init__(self, cache: Cache, queue: KeyQueue) -> None:
         self._cache = cache
         self._queue = queue
+        self.missed = Missed()
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
         """Take in one change and wake the packages that it concerns."""
@@ -199,7 +201,9 @@ def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> Non
         labels=labels,
     )
     async def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002
-        waker.see(kind, type, dict(body))
+        seen = dict(body)
+        waker.missed.told(kind, type, seen)
+        waker.see(kind, type, seen)
 
 
 async def watch(waker: Waker, *, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:

@@ -1,62 +1,94 @@
 """Puts the operator together and runs it until it is told to stop."""
 
 import asyncio
-import contextlib
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack
 
 from aiohttp import web
 from prometheus_client.aiohttp import make_aiohttp_handler
 
 from afresh import clock, metrics
-from afresh.kube import handlers, resync
+from afresh.kube import handlers, leadership
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
 from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
 from afresh.kube.handlers import Waker
+from afresh.kube.health import Health
+from afresh.kube.heartbeat import heartbeat
 from afresh.kube.isolation import Isolation
+from afresh.kube.lifetime import serving, until, while_open
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import KeyQueue
 from afresh.kube.report_server import ReportServer
+from afresh.kube.resync import Resync
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
 from afresh.metrics_standing import Standing
 from afresh.settings import Settings
 
 log = get_logger()
+STUCK_SECONDS = 600.0
+"""Far more than a step takes whose every call to the API server is tried again and again."""
 
 
-async def run(settings: Settings) -> None:
-    """Run the operator until SIGTERM or SIGINT. Any process death at any instant is allowed."""
+async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> int:
+    """Run the operator until SIGTERM or SIGINT, and return its exit status.
+
+    Any process death at any instant is allowed. The status is 1 if another operator may lead now:
+    a new process waits for its turn.
+    """
     stop = asyncio.Event()
     running = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         running.add_signal_handler(number, stop.set)
-    kube = await Kube.connect()
+    health = Health()
+    async with AsyncExitStack() as stack:
+        kube = await Kube.connect()
+        stack.push_async_callback(kube.close)
+        await stack.enter_async_context(heartbeat())
+        await stack.enter_async_context(serving(_metrics_app(health), settings.metrics_port))
+        tenure = await stack.enter_async_context(
+            leadership.leading(settings, kube, health=health, stop=stop)
+        )
+        if not stop.is_set():
+            await _lead(settings, kube, health, stop, stuck_seconds)
+    log.info("stopped")
+    return 1 if tenure.lost else 0
+
+
+async def _lead(
+    settings: Settings, kube: Kube, health: Health, stop: asyncio.Event, stuck_seconds: float
+) -> None:
+    """Do the operator's work until `stop` is set."""
     cache, queue = Cache(), KeyQueue()
     waker = Waker(cache, queue)
+    health.checks += [lambda: _stuck(queue, stuck_seconds), waker.missed.late]
     loop = _loop(settings, kube, cache, queue)
     reports = ReportServer(kube=kube, cache=cache, queue=queue)
+    resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=settings.namespaces)
+    health.waits_for = "the first list of all objects is not done"
+    if not await until(stop, resync.fill()):
+        return
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(kube.close)
-        await stack.enter_async_context(_serve(_metrics_app(), settings.metrics_port))
-        await resync.fill(kube, waker, settings.namespaces)
-        await stack.enter_async_context(_serve(reports.application(), settings.report_port))
+        await stack.enter_async_context(serving(reports.application(), settings.report_port))
         metrics.REGISTRY.register(Standing(cache))
         metrics.MAX_WORKERS.labels(metrics.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
-            await stack.enter_async_context(_task(lambda: _work(loop, queue)))
-        await stack.enter_async_context(
-            _task(lambda: resync.resync(kube, waker, cache, settings.namespaces))
-        )
+            await stack.enter_async_context(while_open(_work(loop, queue)))
+        await stack.enter_async_context(while_open(resync.run()))
+        health.waits_for = None
         log.info("started", namespaces=settings.namespaces or "all")
         await handlers.watch(waker, namespaces=settings.namespaces, stop=stop)
-    log.info("stopped")
+
+
+def _stuck(queue: KeyQueue, seconds: float) -> str | None:
+    longest = queue.longest()
+    if longest is None or longest[1] <= seconds:
+        return None
+    return f"the package {longest[0]} is in work for more than {seconds:.0f} s"
 
 
 def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop:
@@ -109,34 +141,8 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             metrics.reconciled(result, time.perf_counter() - began)
 
 
-def _metrics_app() -> web.Application:
+def _metrics_app(health: Health) -> web.Application:
     app = web.Application()
     app.router.add_get("/metrics", make_aiohttp_handler(metrics.REGISTRY))
-    app.router.add_get("/healthz", _healthz)
+    app.add_routes(health.routes())
     return app
-
-
-async def _healthz(_: web.Request) -> web.Response:
-    return web.Response(text="ok")
-
-
-@asynccontextmanager
-async def _serve(app: web.Application, port: int) -> AsyncIterator[None]:
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, port=port).start()
-        yield
-    finally:
-        await runner.cleanup()
-
-
-@asynccontextmanager
-async def _task(begin: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    task = asyncio.create_task(begin())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task

@@ -93,7 +93,10 @@ def parse_pod(pod: Manifest) -> PodFacts:
 
 
 def parse_report(pod: Manifest, episode: str) -> Report | None:
-    """Return the Report in the runner's termination message, if it is one for this episode."""
+    """Return the Report in the runner's termination message, if it is one for this episode.
+
+    A runner that could not read its Order does not know which episode it was.
+    """
     for item in pod.get("status", {}).get("containerStatuses", []):
         terminated = item.get("state", {}).get("terminated")
         if item["name"] != RUNNER or not terminated or not terminated.get("message"):
@@ -102,7 +105,7 @@ def parse_report(pod: Manifest, episode: str) -> Report | None:
             told = report.parse(terminated["message"])
         except codec.ContractError:
             return None
-        return told if told.episode == episode else None
+        return told if told.episode in (episode, "") else None
     return None
 
 

@@ -29,7 +29,7 @@ class KeyQueue:
 
     def __init__(self) -> None:
         self._waiting: dict[Key, None] = {}
-        self._working: set[Key] = set()
+        self._working: dict[Key, float] = {}
         self._again: set[Key] = set()
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
@@ -75,7 +75,7 @@ class KeyQueue:
             if self._waiting:
                 key = next(iter(self._waiting))
                 del self._waiting[key]
-                self._working.add(key)
+                self._working[key] = asyncio.get_running_loop().time()
                 self._meter.begun(key)
                 return key
             self._changed.clear()
@@ -83,12 +83,19 @@ class KeyQueue:
 
     def done(self, key: Key) -> None:
         """Give `key` back."""
-        self._working.discard(key)
+        self._working.pop(key, None)
         self._meter.done(key)
         if key in self._again:
             self._again.discard(key)
             self._waiting[key] = None
             self._changed.set()
+
+    def longest(self) -> tuple[Key, float] | None:
+        """Return the key that has been worked on for longest, and the seconds; None without one."""
+        if not self._working:
+            return None
+        key = min(self._working, key=self._working.__getitem__)
+        return key, asyncio.get_running_loop().time() - self._working[key]
 
     def _collect_due(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -116,7 +116,7 @@ def etcd_url(paths: ClusterPaths) -> str:
 
 
 def api_server(paths: ClusterPaths, binaries: Path, address: ApiAddress) -> Component:
-    """The API server, with an audit log of writes."""
+    """The API server, with an audit log of at most 2 GB."""
     pki = paths.pki
     return Component(
         name="kube-apiserver",
@@ -140,6 +140,8 @@ def api_server(paths: ClusterPaths, binaries: Path, address: ApiAddress) -> Comp
             "--kubelet-preferred-address-types=InternalIP",
             f"--audit-policy-file={paths.config}/audit-policy.json",
             f"--audit-log-path={paths.audit_log}",
+            "--audit-log-maxsize=200",
+            "--audit-log-maxbackup=9",
             *address.flags,
         ),
     )

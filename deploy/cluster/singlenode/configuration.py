@@ -10,6 +10,8 @@ from singlenode import network
 from singlenode.paths import ClusterPaths
 
 PAUSE_IMAGE = "localhost/afresh/pause:dev"
+# The namespace that the chart is installed into; what its accounts read is recorded too.
+OPERATOR_NAMESPACE = "afresh-system"
 
 # What the kubelet would set for the whole machine, and leave so. It is shown these values instead.
 KERNEL_TUNABLES = {
@@ -112,13 +114,20 @@ def kubelet_config(paths: ClusterPaths) -> str:
 
 
 def audit_policy() -> str:
-    """Record who wrote what and when, never the contents: those may be secrets."""
+    """Record who wrote what and when, never the contents: those may be secrets.
+
+    Of the operator also what it reads.
+    """
     return _as_json(
         {
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
             "omitStages": ["RequestReceived"],
             "rules": [
+                {
+                    "level": "Metadata",
+                    "userGroups": [f"system:serviceaccounts:{OPERATOR_NAMESPACE}"],
+                },
                 {"level": "None", "verbs": ["get", "list", "watch"]},
                 {"level": "Metadata"},
             ],

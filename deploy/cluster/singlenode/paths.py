@@ -127,7 +127,7 @@ class ClusterPaths:
 
     @property
     def audit_log(self) -> Path:
-        """One JSON line for each write to the API."""
+        """One JSON line for each write to the API, and for each request of the operator."""
         return self.root / "audit.log"
 
     @property

@@ -1,0 +1,47 @@
+{{- /* What the operator may do in the namespaces that it serves: exactly what it does. */}}
+{{- define "afresh.rules" -}}
+- apiGroups: [afresh.dev]
+  resources: [workpackages]
+  verbs: [list, watch]
+- apiGroups: [afresh.dev]
+  resources: [workpackages/status, subtasks/status]
+  verbs: [patch]
+- apiGroups: [afresh.dev]
+  resources: [subtasks]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+# Why a pod does not start is told in Events alone.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list, create]
+{{- end }}
+{{- /* And outside of any namespace. */}}
+{{- define "afresh.clusterRules" -}}
+- apiGroups: [afresh.dev]
+  resources: [agentclasses]
+  verbs: [list, watch]
+- apiGroups: [afresh.dev]
+  resources: [agentclasses/status]
+  verbs: [patch]
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+{{- end }}
+{{- /* And in its own namespace, where several operators take turns by a Lease that the chart makes. */}}
+{{- define "afresh.leaseRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "afresh.name" . }}]
+  verbs: [get, patch]
+{{- end }}
+{{- define "afresh.subjects" -}}
+- {kind: ServiceAccount, name: {{ include "afresh.name" . }}, namespace: {{ .Release.Namespace }}}
+{{- end }}

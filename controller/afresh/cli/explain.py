@@ -1,0 +1,98 @@
+"""Explains one package: looks with the person's own rights, decides as the operator would.
+
+Owns the text. Imports the Kubernetes client, which takes a while: commands import this when they
+run.
+"""
+
+import asyncio
+import json
+import textwrap
+from collections.abc import Iterator
+
+from afresh import clock
+from afresh.cli.amounts import short_duration
+from afresh.cli.connection import connected, missing_package
+from afresh.cli.explanation import Explanation, Standing, explain
+from afresh.cli.looks import Output
+from afresh.cli.requests import Target
+from afresh.cli.sight import see
+from afresh.cli.terminal import Line, Paper, Span, Style, line
+from afresh.kube.errors import NotFoundError
+from afresh.kube.queue import Key
+
+SECONDS = 45
+LABEL = 10
+MAX_WIDTH = 100
+MAX_WAITING = 20
+
+
+def show(target: Target, output: Output) -> None:
+    """Write the explanation to standard output. Raises CommandError."""
+    told = asyncio.run(_explain(target))
+    if output is Output.JSON:
+        print(json.dumps(told.to_json(), indent=2))
+        return
+    paper = Paper.standard()
+    paper.write(lines(told, min(paper.size[0], MAX_WIDTH)))
+
+
+async def _explain(target: Target) -> Explanation:
+    async with connected(target, SECONDS) as (kube, namespace):
+        try:
+            sight = await see(kube, Key(namespace, target.package), clock.now())
+        except NotFoundError as error:
+            raise missing_package(target.package, namespace, error) from error
+    return explain(sight.package, sight.observed, sight.missing, sight.operators)
+
+
+def lines(told: Explanation, width: int) -> Iterator[Line]:
+    """Yield the explanation as lines of at most `width` columns."""
+    yield line(f"{told.namespace}/{told.name}", Style.HEAD)
+    for label, text, style in _parts(told):
+        wrapped = textwrap.wrap(text, max(width - LABEL, LABEL)) or [""]
+        yield Span(f"{label:<{LABEL}}", Style.FAINT), Span(wrapped[0], style)
+        for rest in wrapped[1:]:
+            yield Span(" " * LABEL), Span(rest, style)
+
+
+def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
+    yield "Status", _standing(told.recorded), Style.PLAIN
+    if told.behind:
+        yield "", "The operator has not looked at the last change yet.", Style.WARNING
+    yield from _next(told)
+    for number, item in enumerate(told.waiting[:MAX_WAITING]):
+        style = Style.BAD if item.mend else Style.PLAIN
+        yield "" if number else "Subtasks", f"{item.marker} {item.id} {item.why}", style
+        if item.mend:
+            yield "", f"    {item.mend}", Style.PLAIN
+    if len(told.waiting) > MAX_WAITING:
+        yield "", f"and {len(told.waiting) - MAX_WAITING} more", Style.FAINT
+    yield "You can", told.mend, Style.PLAIN
+    for number, missing in enumerate(told.missing):
+        hides = f", which would tell {missing.hides}" if missing.hides else ""
+        yield "" if number else "Not seen", f"{missing.what}{hides}", Style.WARNING
+    if told.operators is not None:
+        said = "; ".join(told.operators) or "no Deployment of an operator is to be seen"
+        yield "Operator", said, Style.PLAIN if told.operators else Style.BAD
+
+
+def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
+    if told.next is None:
+        yield "Next", "What would be done next cannot be told: see below.", Style.WARNING
+        return
+    yield "Rule", f"{told.next.rule}: {told.next.fact}", Style.PLAIN
+    for number, action in enumerate(told.next.actions or ("nothing is to be done",)):
+        yield "" if number else "Next", action, Style.PLAIN
+    if told.next.standing != told.recorded:
+        yield "Then", _standing(told.next.standing), Style.LIVE
+    again = told.next.looks_again_seconds
+    when = (
+        "when something changes" if again is None else f"in {short_duration(again)}, or at a change"
+    )
+    yield "Looks", when, Style.PLAIN
+
+
+def _standing(standing: Standing) -> str:
+    reason = f", {standing.reason}" if standing.reason not in ("", standing.phase) else ""
+    said = f": {standing.message}" if standing.message else ""
+    return f"{standing.phase}{reason}{said}"

@@ -1,0 +1,207 @@
+"""Why a package is where it is, and what would be done next, as plain values. Pure.
+
+The rules are the operator's own; nothing here decides.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from afresh.api.package_status import SubtaskRecord
+from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.work_package import WorkPackage
+from afresh.cli.camel import camel_cased
+from afresh.cli.package_view import is_current
+from afresh.cli.printable import plain_line
+from afresh.core import graph
+from afresh.core.actions import (
+    Action,
+    CreateSubtask,
+    Decision,
+    DeleteJob,
+    DeleteSubtask,
+    Isolate,
+    SetGate,
+    StartEpisode,
+    StartSync,
+    UpdateSubtask,
+)
+from afresh.core.observed import Observed
+from afresh.core.planner import decide
+from afresh.core.reason_table import ROWS
+from afresh.core.records import new_record
+from afresh.core.rules import RULES
+from afresh.core.settle import stand
+
+_OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
+_MENDS = {row.reason: row.mend for row in ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What could not be seen, and what therefore is not known."""
+
+    what: str
+    hides: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the package stands: by its status, or as a look now finds it."""
+
+    phase: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What a look would lead to now: the rule that answers, and what is done."""
+
+    rule: str
+    fact: str
+    standing: Standing
+    actions: tuple[str, ...]
+    looks_again_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A subtask that does not go on, and why."""
+
+    id: str
+    marker: str
+    why: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything that `afresh explain` says. Without `next`, too little could be seen.
+
+    `behind`: the operator has not looked at the last change. `operators` is None where it is not
+    known which there are.
+    """
+
+    namespace: str
+    name: str
+    recorded: Standing
+    behind: bool
+    next: Next | None
+    waiting: tuple[Waiting, ...]
+    mend: str
+    missing: tuple[Missing, ...]
+    operators: tuple[str, ...] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values under camelCase names."""
+        return camel_cased(self)
+
+
+def explain(
+    package: WorkPackage,
+    observed: Observed | None,
+    missing: tuple[Missing, ...] = (),
+    operators: tuple[str, ...] | None = None,
+) -> Explanation:
+    """Return why the package is where it is. `observed` is None where too little was seen."""
+    decision = decide(observed) if observed else None
+    records = decision.records if decision else package.status.subtasks
+    reason = decision.reason if decision else package.status.reason
+    return Explanation(
+        namespace=package.metadata.namespace,
+        name=package.metadata.name,
+        recorded=_recorded(package),
+        behind=not is_current(package),
+        next=_next(observed, decision) if observed and decision else None,
+        waiting=tuple(_waiting(package, {record.id: record for record in records})),
+        mend=_mend(str(reason), behind=not is_current(package), operators=operators),
+        missing=missing,
+        operators=operators,
+    )
+
+
+def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
+    """What a person does about it; where no operator looks, nothing else helps."""
+    if behind and operators == ():
+        return "Have the operator installed or started: without one nothing goes on."
+    return _MENDS.get(reason, "Nothing.").replace("`", "")
+
+
+def _recorded(package: WorkPackage) -> Standing:
+    status = package.status
+    ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+    return Standing(
+        phase=status.phase or PackagePhase.PENDING,
+        reason=plain_line(status.reason),
+        message=plain_line(ready),
+    )
+
+
+def _next(seen: Observed, decision: Decision) -> Next:
+    standing = stand(seen)
+    rule = next(rule for rule in RULES if rule(seen, standing))
+    again = decision.recheck_after
+    return Next(
+        rule=rule.__name__,
+        fact=" ".join((rule.__doc__ or "").split()),
+        standing=Standing(
+            phase=decision.phase, reason=decision.reason, message=plain_line(decision.message)
+        ),
+        actions=tuple(_told(decision)),
+        looks_again_seconds=None if again is None else int(again.total_seconds()),
+    )
+
+
+def _told(decision: Decision) -> Iterator[str]:
+    for settlement in decision.settlements:
+        member, ended = settlement.member, settlement.ended
+        yield f"record that attempt {member.attempt} of {member.subtask} ended: {ended.outcome}"
+    children = Counter(type(item) for item in decision.actions if type(item) in _OF_SUBTASKS)
+    for kind, number in children.items():
+        yield f"{_OF_SUBTASKS[kind]} {number} Subtask{'s' if number > 1 else ''}"
+    for action in decision.actions:
+        if type(action) not in _OF_SUBTASKS:
+            yield plain_line(_sentence(action))
+
+
+def _sentence(action: Action) -> str:
+    match action:
+        case StartEpisode():
+            who = ", ".join(f"{item.subtask} (attempt {item.attempt})" for item in action.members)
+            probe = ", which tries whether the gate is open again" if action.probe else ""
+            return f"start a fresh agent for {who}{probe}"
+        case StartSync():
+            return "start a runner without an agent that brings the plan on the branch in line"
+        case SetGate():
+            if action.gate is None:
+                return f"open the gate of the Secret {action.secret_name}"
+            return f"close the gate of the Secret {action.secret_name} until {action.gate.until}"
+        case DeleteJob():
+            return f"delete the Job {action.name}"
+        case Isolate():
+            return "write the NetworkPolicies"
+        case CreateSubtask() | UpdateSubtask() | DeleteSubtask():
+            return "bring the Subtasks in line"
+        case _:
+            assert_never(action)
+
+
+def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterator[Waiting]:
+    """The subtasks that need a person, or wait for others that are not done."""
+    known = {
+        entry.id: records.get(entry.id) or new_record(entry) for entry in package.spec.subtasks
+    }
+    for entry in package.spec.subtasks:
+        record = known[entry.id]
+        waits = [known[name] for name in entry.depends_on if not graph.satisfied(known[name])]
+        if record.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED):
+            if not graph.satisfied(record):
+                mend = _MENDS.get(record.reason, "").replace("`", "")
+                said = plain_line(record.message)
+                why = f"{record.reason}: {said}" if said else record.reason
+                yield Waiting(id=entry.id, marker=record.marker, why=why, mend=mend)
+        elif record.phase is SubtaskPhase.PENDING and waits:
+            names = ", ".join(f"{item.id} {item.marker}" for item in waits)
+            yield Waiting(id=entry.id, marker=record.marker, why=f"waits for {names}")

@@ -1,0 +1,174 @@
+"""The commands that look and change nothing, as the command line shows them. No logic."""
+
+import re
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from afresh.cli.looks import Awaited, LogLook, Output, StatusLook, WaitLook
+from afresh.cli.names import complete_subtasks
+from afresh.cli.options import about_a_package, optional_package, written_as
+from afresh.cli.requests import Place, Target
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_UNITS = (3600, 60, 1)
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:
+    if text is None:
+        return None
+    found = _DURATION.fullmatch(text)
+    if not found or not any(found.groups()):
+        raise click.BadParameter(f'"{text}" is no duration: write 90s, 30m or 1h30m.')
+    return sum(float(part or 0) * unit for part, unit in zip(found.groups(), _UNITS, strict=True))
+
+
+@click.command()
+@optional_package
+@click.option("-A", "--all-namespaces", is_flag=True, help="The packages of all namespaces.")
+@click.option("-w", "--watch", is_flag=True, help="Go on until PACKAGE ends.")
+@written_as(Output.TEXT)
+def status(
+    place: Place, package: str | None, all_namespaces: bool, watch: bool, form: Output
+) -> None:
+    """Show where PACKAGE and its subtasks stand; without PACKAGE, all packages in one table.
+
+    With -w a terminal shows it in place as it changes; anything else gets a line for each change,
+    or with -o json an object.
+
+    \b
+    Example: afresh status token-auth -w
+    """
+    if package and all_namespaces:
+        raise click.UsageError("PACKAGE is in one namespace: leave out -A, or PACKAGE")
+    from afresh.cli import status as task  # noqa: PLC0415  # slow to import; --help needs none
+
+    task.show(
+        StatusLook(
+            place=place, package=package, everywhere=all_namespaces, watch=watch, output=form
+        )
+    )
+
+
+@click.command()
+@about_a_package
+@click.argument("subtask", required=False, shell_complete=complete_subtasks)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the package ends.")
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Default: the last one.")
+@written_as(Output.TEXT)
+def logs(
+    target: Target, subtask: str | None, follow: bool, attempt: int | None, form: Output
+) -> None:
+    """Show the log of an episode: of SUBTASK, or of what runs now, or ran last.
+
+    It comes from the pod; when that is gone, the lines are those that the status keeps. Standard
+    error says which. With -f the logs of further episodes follow, until the package or SUBTASK
+    ends.
+
+    \b
+    Example: afresh logs -f token-auth
+    """
+    if attempt is not None and subtask is None:
+        raise click.UsageError("--attempt needs a SUBTASK: each counts its own")
+    from afresh.cli import logs as task  # noqa: PLC0415  # as above
+
+    task.show(LogLook(target=target, subtask=subtask, attempt=attempt, follow=follow, output=form))
+
+
+@click.command()
+@about_a_package
+@written_as(Output.TEXT)
+def explain(target: Target, form: Output) -> None:
+    """Say why PACKAGE is where it is, what would be done next, and what you can do.
+
+    Reads with your rights what the operator reads, decides by the same rules, and changes nothing.
+    What you may not see is named.
+
+    \b
+    Example: afresh explain token-auth
+    """
+    from afresh.cli import explain as task  # noqa: PLC0415  # as above
+
+    task.show(target, form)
+
+
+@click.command()
+@about_a_package
+@click.option(
+    "--for",
+    "awaited",
+    type=click.Choice(list(Awaited), case_sensitive=False),
+    default=Awaited.SUCCEEDED,
+    show_default=True,
+    help="A phase, or that it is gone.",
+)
+@click.option(
+    "--timeout",
+    "seconds",
+    metavar="DURATION",
+    callback=_seconds,
+    help="Such as 90s, 30m or 1h30m. Default: none.",
+)
+@written_as(Output.TEXT)
+def wait(target: Target, awaited: Awaited, seconds: float | None, form: Output) -> int:
+    """Wait until PACKAGE has succeeded, or is as asked; the exit code says how it came out.
+
+    \b
+      0    it is as awaited
+      1    the cluster could not be asked, or there is no such package
+      2    bad use
+      3    NeedsReview: a person is to look
+      4    Failed: the budget or the episodes are used up
+      5    Stalled for 5 seconds: something is to be mended
+      6    deleted
+      7    Succeeded, where something else was awaited
+      124  the time is over
+
+    A phase counts once the operator has looked at the last edit.
+
+    \b
+    Example: afresh wait token-auth --timeout 2h
+    """
+    from afresh.cli import wait as task  # noqa: PLC0415  # as above
+
+    return task.wait(WaitLook(target=target, awaited=awaited, seconds=seconds, output=form))
+
+
+@click.command()
+@written_as(Output.TEXT)
+def crds(form: Output) -> None:
+    """Print the CustomResourceDefinitions of this version as YAML, or as a JSON List.
+
+    \b
+    Example: afresh crds | kubectl apply --server-side -f -
+    """
+    from afresh.cli.crds import write  # noqa: PLC0415  # as above
+
+    click.echo(write(form), nl=False)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print what makes SHELL complete commands, options, packages and subtasks.
+
+    Names come from the cluster by kubectl, which must be on the PATH for them.
+
+    \b
+    Example: source <(afresh completion bash)
+    \b
+    Example: afresh completion zsh > "${fpath[1]}/_afresh"
+    \b
+    Example: afresh completion fish > ~/.config/fish/completions/afresh.fish
+    """
+    kind = get_completion_class(shell)
+    if kind:
+        program = context.find_root().command
+        click.echo(kind(program, {}, "afresh", "_AFRESH_COMPLETE").source())
+
+
+LOOKS: tuple[click.Command, ...] = (status, logs, explain, wait, crds, completion)
+"""All of them, for the program to take in."""

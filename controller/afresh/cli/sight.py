@@ -1,0 +1,158 @@
+"""Reads all that a decision on one package rests on, with the rights of whoever asks.
+
+Owns what is done without where it may not be seen. Changes nothing.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from afresh.api.work_package import WorkPackage
+from afresh.cli.explanation import Missing
+from afresh.contract.pod_layout import LABEL_MANAGED_BY, LABEL_PACKAGE, MANAGED_BY
+from afresh.core.observed import Observed
+from afresh.kube.cache import Cache
+from afresh.kube.client import (
+    AGENT_CLASSES,
+    DEPLOYMENTS,
+    JOBS,
+    PODS,
+    SUBTASKS,
+    WORK_PACKAGES,
+    Kube,
+    Manifest,
+    Resource,
+)
+from afresh.kube.errors import NotFoundError, RefusedError
+from afresh.kube.isolation import Isolation
+from afresh.kube.observe import Observer, parse
+from afresh.kube.queue import Key
+
+OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
+OPERATOR = "app.kubernetes.io/name=afresh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What was seen. Without `observed`, too little was seen to decide anything.
+
+    `operators` says of each Deployment of an operator whether it is ready; None: not seen.
+    """
+
+    package: WorkPackage
+    observed: Observed | None
+    missing: tuple[Missing, ...]
+    operators: tuple[str, ...] | None
+
+
+@dataclass
+class Eyes:
+    """Lists what may be listed, and remembers what may not."""
+
+    kube: Kube
+    missing: list[Missing] = field(default_factory=list)
+
+    async def list_items(
+        self, resource: Resource, namespace: str | None, **selectors: str
+    ) -> list[Manifest]:
+        """Return what is there, or nothing where that may not be seen."""
+        return await self.look(resource, namespace, **selectors) or []
+
+    async def look(
+        self, resource: Resource, namespace: str | None, *, hides: str = "", **selectors: str
+    ) -> list[Manifest] | None:
+        """Return what is there; None where that may not be seen, which then hides `hides`."""
+        try:
+            return await self.kube.list_items(resource, namespace, **selectors)
+        except RefusedError:
+            where = f"in {namespace}" if namespace else "in the whole cluster"
+            known = Missing(what=f"{resource.plural} {where}", hides=hides)
+            if known not in self.missing:
+                self.missing.append(known)
+            return None
+
+
+async def see(kube: Kube, key: Key, now: datetime) -> Sight:
+    """Return what whoever asks may see of the package. Raises KubeError and UnreadableError."""
+    raw = await kube.get(WORK_PACKAGES, *key)
+    package = parse(WorkPackage, raw)
+    eyes, cache = Eyes(kube), Cache()
+    cache.put(WORK_PACKAGES, raw)
+    enough = await _fill(eyes, cache, key, package)
+    observed = await _observe(eyes, cache, key, now) if enough else None
+    operators = await eyes.look(
+        DEPLOYMENTS, None, hides="whether an operator runs", labelSelector=OPERATOR
+    )
+    return Sight(
+        package=package,
+        observed=observed,
+        missing=tuple(eyes.missing),
+        operators=None if operators is None else tuple(_operator(item) for item in operators),
+    )
+
+
+async def _fill(eyes: Eyes, cache: Cache, key: Key, package: WorkPackage) -> bool:
+    """Put into the cache what may be seen; return whether it is enough to decide."""
+    namespace, mine = key.namespace, f"{LABEL_PACKAGE}={key.name}"
+    nothing = "what would be done next"
+    limited = await _classes(eyes, cache, package)
+    subtasks = await eyes.look(
+        SUBTASKS, namespace, hides=nothing, fieldSelector=f"spec.workPackageName={key.name}"
+    )
+    pods = await eyes.look(PODS, namespace, hides=nothing, labelSelector=mine)
+    jobs = await eyes.look(JOBS, namespace, hides=nothing, labelSelector=OURS)
+    if limited and jobs is not None:
+        full = "whether the class runs as many episodes as it may"
+        everywhere = await eyes.look(JOBS, None, hides=full, labelSelector=OURS)
+        jobs = jobs if everywhere is None else everywhere
+    rivals = "whether another package works on the same branch, or comes first"
+    packages = await eyes.look(WORK_PACKAGES, None, hides=rivals)
+    if packages is None:
+        packages = await eyes.look(WORK_PACKAGES, namespace, hides=rivals)
+    found = {SUBTASKS: subtasks, PODS: pods, JOBS: jobs, WORK_PACKAGES: packages}
+    for kind, items in found.items():
+        for item in items or ():
+            cache.put(kind, item)
+    return None not in (limited, subtasks, pods, jobs)
+
+
+async def _classes(eyes: Eyes, cache: Cache, package: WorkPackage) -> bool | None:
+    """Put the classes into the cache; return whether the package's has a limit, None if unseen."""
+    name = package.spec.agent_class_name
+    found: list[Manifest] | None
+    try:
+        found = await eyes.kube.list_items(AGENT_CLASSES, None)
+    except RefusedError:
+        found = await _one_class(eyes, name)
+    for item in found or ():
+        cache.put(AGENT_CLASSES, item)
+    if found is None:
+        return None
+    own = cache.get(AGENT_CLASSES, "", name)
+    return own is not None and own["spec"].get("maxConcurrentEpisodes") is not None
+
+
+async def _one_class(eyes: Eyes, name: str) -> list[Manifest] | None:
+    try:
+        return [await eyes.kube.get(AGENT_CLASSES, None, name)]
+    except NotFoundError:
+        return []
+    except RefusedError:
+        eyes.missing.append(Missing(what=f"agentclass {name}", hides="what would be done next"))
+        return None
+
+
+async def _observe(eyes: Eyes, cache: Cache, key: Key, now: datetime) -> Observed | None:
+    reader: Any = eyes  # of the API server an observer needs lists alone
+    observer = Observer(
+        kube=reader, cache=cache, isolation=Isolation(kube=reader, cache=cache), report_url=None
+    )
+    seen = await observer.observe(key, now=now)
+    # Which NetworkPolicies the operator writes depends on its settings, and nothing waits for it.
+    return replace(seen, isolated=True) if seen else None
+
+
+def _operator(deployment: Manifest) -> str:
+    meta, spec, status = deployment["metadata"], deployment["spec"], deployment.get("status", {})
+    ready, wanted = status.get("readyReplicas", 0), spec.get("replicas", 1)
+    return f"{meta['namespace']}/{meta['name']}: {ready} of {wanted} ready"

@@ -1,0 +1,104 @@
+"""Waits for a package and says how it came out. Imports the Kubernetes client, which takes a while.
+
+Owns when a phase counts: it must be about the package as it now is.
+"""
+
+import asyncio
+import json
+
+from afresh.api.work_package import WorkPackage
+from afresh.cli.connection import connected, missing_package, no_such_package
+from afresh.cli.following import Collection, Live
+from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
+from afresh.cli.package_view import is_current
+from afresh.cli.printable import plain_line
+from afresh.kube.client import WORK_PACKAGES
+from afresh.kube.errors import NotFoundError
+from afresh.kube.observe import parse
+
+# A class or a Secret that is applied along with its package may come a moment after it.
+STALL_SECONDS = 5.0
+
+
+def wait(look: WaitLook) -> int:
+    """Wait, print how it came out, and return the exit code. Raises CommandError."""
+    return asyncio.run(_wait(look))
+
+
+async def _wait(look: WaitLook) -> int:
+    name = look.target.package
+    async with connected(look.target, None) as (kube, namespace):
+        collection = Collection(WORK_PACKAGES, namespace, f"metadata.name={name}")
+        try:
+            async with Live(kube, [collection]) as live:
+                if not live.objects(collection) and look.awaited is not Awaited.DELETED:
+                    raise no_such_package(name, namespace)
+                return await outcome(look, live, collection)
+        except NotFoundError as error:
+            raise missing_package(name, namespace, error) from error
+
+
+async def outcome(look: WaitLook, live: Live, collection: Collection) -> int:
+    """Wait for the one package of the collection, say how it came out, and return the exit code."""
+    try:
+        async with asyncio.timeout(look.seconds):
+            state = await _end(look, live, collection)
+    except TimeoutError:
+        _say(look, _package(live, collection), timed_out=True)
+        return TIMED_OUT
+    _say(look, _package(live, collection))
+    return 0 if state is look.awaited else EXIT_CODES[state]
+
+
+async def _end(look: WaitLook, live: Live, collection: Collection) -> Awaited:
+    """Return what the package has come to once that is awaited, or nothing changes it by itself."""
+    while True:
+        state = _state(_package(live, collection))
+        ends = state is look.awaited or (
+            look.awaited is not Awaited.DELETED and state in EXIT_CODES
+        )
+        passing = state is Awaited.STALLED and state is not look.awaited
+        if state and ends and not passing:
+            return state
+        # A stall that passes by itself is none.
+        if not await live.changed(STALL_SECONDS if passing and ends else None):
+            return Awaited.STALLED
+
+
+def _package(live: Live, collection: Collection) -> WorkPackage | None:
+    found = live.objects(collection)
+    return parse(WorkPackage, found[0]) if found else None
+
+
+def _state(package: WorkPackage | None) -> Awaited | None:
+    """What the package has come to; None while the operator has not said."""
+    if package is None:
+        return Awaited.DELETED
+    phase = package.status.phase
+    return Awaited(phase) if phase and is_current(package) else None
+
+
+def _say(look: WaitLook, package: WorkPackage | None, *, timed_out: bool = False) -> None:
+    name = look.target.package
+    if package is None:
+        facts = {"name": name, "phase": str(Awaited.DELETED), "reason": "", "message": ""}
+        said = f"{name} is gone."
+    else:
+        status = package.status
+        ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+        facts = {
+            "namespace": package.metadata.namespace,
+            "name": name,
+            "phase": str(status.phase or "Pending"),
+            "reason": plain_line(status.reason),
+            "message": plain_line(ready),
+            "progress": status.progress,
+            "cost": status.cost,
+        }
+        still = "is still" if timed_out else "is"
+        done = f", {status.progress} done" if status.progress else ""
+        message = f": {facts['message']}" if ready else "."
+        said = f"{name} {still} {facts['phase']}{done}{message}"
+    if look.output is Output.JSON:
+        said = json.dumps({**facts, "timedOut": timed_out}, indent=2)
+    print(said)

@@ -1,0 +1,60 @@
+"""Watches from a thread whether the event loop turns, and says where it is held up if not.
+
+A held-up loop answers no probe, so the kubelet ends the process; this says why.
+"""
+
+import asyncio
+import sys
+import threading
+import time
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from afresh.logs import get_logger
+
+log = get_logger()
+BEAT_SECONDS = 0.5
+HELD_UP_SECONDS = 10.0
+
+
+@asynccontextmanager
+async def heartbeat(held_up_seconds: float = HELD_UP_SECONDS) -> AsyncIterator[None]:
+    """Watch the running event loop for as long as the block lasts."""
+    watch = _Watch(threading.get_ident(), held_up_seconds)
+    thread = threading.Thread(target=watch.run, name="heartbeat", daemon=True)
+    thread.start()
+    beating = asyncio.create_task(watch.beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+        watch.over.set()
+
+
+class _Watch:
+    """Notes of one event loop, written by it and read by the thread."""
+
+    def __init__(self, loop_thread: int, held_up_seconds: float) -> None:
+        self.over = threading.Event()
+        self._loop_thread = loop_thread
+        self._held_up_seconds = held_up_seconds
+        self._beaten_at = time.monotonic()
+
+    async def beat(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            self._beaten_at = time.monotonic()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    def run(self) -> None:
+        """Tell of each hold-up once."""
+        told = 0.0
+        while not self.over.wait(BEAT_SECONDS):
+            beaten_at = self._beaten_at
+            silent = time.monotonic() - beaten_at
+            if silent > self._held_up_seconds and beaten_at != told:
+                told = beaten_at
+                frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  # no other way
+                at = "".join(traceback.format_stack(frame)) if frame else ""
+                log.error("event_loop_held_up", seconds=round(silent, 1), at=at)

@@ -1,0 +1,79 @@
+"""Collections that are followed on a real API server: no change is missed when a watch ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afresh.cli import following
+from afresh.cli.following import Collection, Live
+from afresh.kube.client import WORK_PACKAGES, Kube, Manifest, Resource
+from afresh.kube.errors import RefusedError
+from tests.api.manifests import entry
+from tests.apiserver.commands import apply, stands, visitor
+from tests.apiserver.kubectl import Kubectl
+
+pytestmark = pytest.mark.apiserver
+PATIENCE = 240
+
+
+class Counting(Kube):
+    """Counts how often something was listed."""
+
+    lists = 0
+
+    async def pages(
+        self, resource: Resource, namespace: str | None, **selectors: str
+    ) -> AsyncIterator[tuple[list[Manifest], int]]:
+        self.lists += 1
+        async for page in super().pages(resource, namespace, **selectors):
+            yield page
+
+
+async def until(live: Live, holds: Any) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():
+            await live.changed(1)
+
+
+async def test_what_changes_before_and_after_the_end_of_a_watch_is_seen(
+    kubeconfig: Path, kubectl: Kubectl, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "WATCH_SECONDS", 1)
+    apply(kubectl, namespace, entry("T1"))
+    packages = Collection(WORK_PACKAGES, namespace, "metadata.name=demo")
+    kube = await Counting.connect(str(kubeconfig))
+
+    def phase() -> str:
+        return str(live.objects(packages)[0].get("status", {}).get("phase"))
+
+    try:
+        async with Live(kube, [packages]) as live:
+            await asyncio.to_thread(stands, kubectl, namespace, "Running")
+            await until(live, lambda: phase() == "Running")
+            before = kube.lists
+            await until(live, lambda: kube.lists > before + 1)
+            await asyncio.to_thread(stands, kubectl, namespace, "Succeeded")
+            await until(live, lambda: phase() == "Succeeded")
+            await asyncio.to_thread(kubectl, "delete", "wp", "demo", "-n", namespace)
+            await until(live, lambda: not live.objects(packages))
+    finally:
+        await kube.close()
+
+
+async def test_whoever_may_list_but_not_watch_is_told_so(
+    kubeconfig: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
+) -> None:
+    theirs = visitor(
+        kubectl, kubeconfig, namespace, tmp_path, "workpackages.afresh.dev", verbs="get,list"
+    )
+    kube = await Kube.connect(theirs)
+
+    try:
+        async with Live(kube, [Collection(WORK_PACKAGES, namespace)]) as live:
+            with pytest.raises(RefusedError, match='cannot watch resource "workpackages"'):
+                await until(live, lambda: False)
+    finally:
+        await kube.close()

@@ -1,0 +1,210 @@
+"""What `/healthz` says when a part of the operator is stuck: each part is made to be."""
+
+import asyncio
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import structlog
+import yaml
+from aiohttp import web
+
+from afresh.kube import handlers
+from afresh.kube.cache import Cache
+from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.errors import NotLeaderError
+from afresh.kube.handlers import Waker
+from afresh.kube.health import Health
+from afresh.kube.heartbeat import heartbeat
+from afresh.kube.leadership import leading
+from afresh.kube.lifetime import serving
+from afresh.kube.queue import KeyQueue
+from afresh.kube.resync import Resync
+from afresh.settings import Settings
+from tests.apiserver.account import NAME, RELEASE_NAMESPACE, grant, rendered, token
+from tests.apiserver.gate import Gate, gate_to, nothing
+from tests.apiserver.kubectl import Kubectl
+from tests.apiserver.operator_process import OperatorProcess, free_port
+from tests.apiserver.story import apply, chain, holds
+
+pytestmark = pytest.mark.apiserver
+HASTY = """
+import asyncio, os
+from afresh import logs
+from afresh.kube.operator import run
+from afresh.settings import Settings
+logs.configure(level="INFO", form="json")
+asyncio.run(run(Settings.from_environment(os.environ), stuck_seconds=1))
+"""
+
+
+@pytest.fixture
+async def gate(kubeconfig: Path) -> AsyncIterator[Gate]:
+    async with gate_to(_server_of(kubeconfig)) as gate:
+        yield gate
+
+
+def _server_of(kubeconfig: Path) -> str:
+    server: str = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    return server
+
+
+@pytest.fixture
+def through_the_gate(
+    gate: Gate, kubectl: Kubectl, kubeconfig: Path, helm: Path, namespace: str, tmp_path: Path
+) -> Path:
+    """Return the kubeconfig of an operator that reaches the API server through the gate."""
+    grant(kubectl, rendered(helm, f"namespaces={{{namespace}}}", "replicas=2"))
+    return token(kubectl, kubeconfig, tmp_path, gate.url).kubeconfig
+
+
+@pytest.fixture
+def as_operator(through_the_gate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have parts of the operator in this process find its kubeconfig."""
+    monkeypatch.setenv("KUBECONFIG", str(through_the_gate))
+    # The client reads the variable once, when it is imported.
+    place = "kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION"
+    monkeypatch.setattr(place, str(through_the_gate))
+
+
+async def test_a_step_without_end_is_named_with_its_package(
+    gate: Gate, through_the_gate: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
+) -> None:
+    operator = OperatorProcess(through_the_gate, namespace, tmp_path / "log", program=("-c", HASTY))
+    operator.start()
+    try:
+        await holds("it is ready", lambda: operator.probe("/readyz") == (200, "ok\n"))
+        well = operator.probe("/healthz")
+        gate.holds = lambda request: request.method == "POST" and "subtasks" in request.path
+        apply(kubectl, namespace, chain(1))
+        await holds("it is unwell", lambda: operator.probe("/healthz")[0] == 503)
+        stuck = operator.probe("/healthz")
+        gate.holds = nothing
+        await holds("it is well again", lambda: operator.probe("/healthz") == well)
+    finally:
+        operator.kill()
+
+    assert well == (200, "ok\n")
+    assert stuck == (503, f"the package {namespace}/p is in work for more than 1 s\n")
+
+
+async def test_an_operator_that_cannot_list_is_alive_but_not_ready(
+    gate: Gate, through_the_gate: Path, namespace: str, tmp_path: Path
+) -> None:
+    gate.holds = lambda request: "networkpolicies" in request.path
+    operator = OperatorProcess(through_the_gate, namespace, tmp_path / "log")
+    operator.start()
+    try:
+        await holds("it lists", lambda: gate.held)
+        answers = operator.probe("/healthz"), operator.probe("/readyz")
+        gate.holds = nothing
+        await holds("it is ready", lambda: operator.probe("/readyz") == (200, "ok\n"))
+    finally:
+        operator.kill()
+
+    assert answers == ((200, "ok\n"), (503, "the first list of all objects is not done\n"))
+
+
+async def test_a_watch_that_owes_what_a_list_shows_is_named_until_it_tells(
+    gate: Gate, as_operator: None, kubectl: Kubectl, namespace: str
+) -> None:
+    kube, cache, stop = await Kube.connect(), Cache(), asyncio.Event()
+    waker = Waker(cache, KeyQueue())
+    resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=(namespace,))
+    await resync.fill()
+    watching = asyncio.create_task(handlers.watch(waker, namespaces=(namespace,), stop=stop))
+    try:
+        apply(kubectl, namespace, chain(1))
+        await holds("the watch tells", lambda: cache.get(WORK_PACKAGES, namespace, "p"))
+        await resync.sweep()
+        well = waker.missed.late(seconds=0)
+        gate.mutes = lambda request: "workpackages" in request.path
+        kubectl("label", "wp", "p", "-n", namespace, "seen=no")
+        await holds("the watch is muted", lambda: gate.muted)
+        await resync.sweep()
+        stuck = waker.missed.late(seconds=0)
+        patient = waker.missed.late()
+        gate.mutes = nothing
+        kubectl("label", "wp", "p", "-n", namespace, "seen=yes")
+        await holds("the watch tells", lambda: waker.missed.late(seconds=0) is None)
+    finally:
+        stop.set()
+        await watching
+        await kube.close()
+
+    assert (well, patient) == (None, None)
+    assert stuck == "the watch of workpackages does not tell what a list has shown"
+
+
+async def test_a_leader_that_cannot_renew_stops_writing_and_one_that_does_not_end_is_stuck(
+    gate: Gate, as_operator: None
+) -> None:
+    settings = Settings(
+        runner_image="i", report_url=None, report_port=free_port(), lease_name=NAME,
+        pod_ip="127.0.0.1",
+    )  # fmt: skip
+    kube, health, stop = await Kube.connect(), Health(), asyncio.Event()
+    port = free_port()
+    app = web.Application()
+    app.add_routes(health.routes())
+    async with serving(app, port), leading(settings, kube, health=health, stop=stop) as tenure:
+        leads = kube.write_seconds() > 0
+        well = await _ask(port, "/healthz")
+        gate.holds = lambda request: "leases" in request.path
+        await asyncio.wait_for(stop.wait(), 60)
+        with pytest.raises(NotLeaderError):
+            await kube.create(WORK_PACKAGES, RELEASE_NAMESPACE, {})
+        lost = tenure.lost
+        await holds("it is stuck", lambda: any(check() for check in health.checks))
+        stuck = await _ask(port, "/healthz")
+        gate.holds = nothing
+    await kube.close()
+
+    assert (leads, lost, well) == (True, True, (200, "ok\n"))
+    assert stuck == (
+        503, "the Lease was not renewed in time, and the operator has not ended\n"
+    )  # fmt: skip
+
+
+async def test_an_event_loop_that_is_held_up_answers_no_probe_and_the_log_says_where() -> None:
+    port, app = free_port(), web.Application()
+    app.add_routes(Health().routes())
+    with structlog.testing.capture_logs() as logs:
+        async with serving(app, port), heartbeat(held_up_seconds=0.2):
+            well = await _ask(port, "/healthz")
+            asked = asyncio.create_task(_ask(port, "/healthz", seconds=0.5))
+            await asyncio.sleep(0)
+            _hold_up(logs)
+            held_up = await asked
+
+    assert (well, held_up) == ((200, "ok\n"), (0, "no answer"))
+    assert [line["event"] for line in logs] == ["event_loop_held_up"]
+    assert "_hold_up" in logs[0]["at"]
+
+
+def _hold_up(logs: list[structlog.typing.EventDict]) -> None:
+    """Do what no coroutine may: keep the event loop, until that is told and the probe is over."""
+    deadline = time.monotonic() + 60
+    while not logs and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)
+
+
+async def _ask(port: int, path: str, seconds: float = 30) -> tuple[int, str]:
+    """Ask a probe from a thread, as the kubelet does from another process; 0 without an answer."""
+
+    def ask() -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}{path}", timeout=seconds
+            ) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, "no answer"
+
+    return await asyncio.to_thread(ask)

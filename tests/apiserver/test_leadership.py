@@ -1,0 +1,152 @@
+"""Two operators with one Lease, as the chart runs them: one works, and they never both write."""
+
+import http.client
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from afresh.kube.client import LEASES, Kube
+from tests.apiserver.account import NAME, RELEASE_NAMESPACE, Token, grant, rendered, token
+from tests.apiserver.audit import entries_of
+from tests.apiserver.kubectl import Kubectl
+from tests.apiserver.operator_process import OperatorProcess
+from tests.apiserver.story import apply, chain, ended, holds, node_of
+
+pytestmark = pytest.mark.apiserver
+LEADING = '"event": "leading"'
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One of the operators, and the token that it uses."""
+
+    process: OperatorProcess
+    token: Token
+
+    @property
+    def leads(self) -> bool:
+        return self.process.log.exists() and LEADING in self.process.log.read_text()
+
+
+Start = Callable[[], Replica]
+
+
+@pytest.fixture
+def start(
+    kubectl: Kubectl, kubeconfig: Path, helm: Path, namespace: str, tmp_path: Path
+) -> Iterator[Start]:
+    """Return what starts one operator more."""
+    replicas: list[Replica] = []
+    grant(kubectl, rendered(helm, f"namespaces={{{namespace}}}", "replicas=2"))
+
+    def begin() -> Replica:
+        known = token(kubectl, kubeconfig, tmp_path)
+        process = OperatorProcess(
+            known.kubeconfig, namespace, tmp_path / f"operator-{len(replicas)}.log",
+            settings={"AFRESH_LEASE_NAME": NAME, "AFRESH_POD_IP": "127.0.0.1"},
+        )  # fmt: skip
+        process.start()
+        replicas.append(Replica(process, known))
+        return replicas[-1]
+
+    yield begin
+    for replica in replicas:
+        if replica.process.alive:
+            replica.process.kill()
+    kubectl("delete", "lease", NAME, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
+
+
+async def leader_and_standby(start: Start) -> tuple[Replica, Replica]:
+    first = start()
+    await holds("the first leads", lambda: first.leads)
+    second = start()
+    await holds("the second is ready", lambda: second.process.probe("/readyz")[0] == 200)
+    assert not second.leads
+    return first, second
+
+
+async def test_an_operator_that_is_killed_is_followed_by_the_other_which_runs_nothing_twice(
+    start: Start, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    first, second = await leader_and_standby(start)
+    apply(kubectl, namespace, chain(12))
+
+    async with node_of(kubeconfig, namespace) as node:
+        await holds("some of it is done", lambda: len(node.started) >= 3)
+        first.process.kill()
+        await holds("the other leads", lambda: second.leads)
+        package = await ended(node.kube, namespace)
+
+    assert [subtask for subtask, _ in node.started] == [f"T{n:03}" for n in range(12)]
+    assert {item["attempts"] for item in package["status"]["subtasks"]} == {1}
+
+
+async def test_a_leader_that_slept_beyond_its_lease_writes_nothing_more_and_ends(
+    start: Start, kubectl: Kubectl, kubeconfig: Path, namespace: str, audit_log: Path
+) -> None:
+    first, second = await leader_and_standby(start)
+    apply(kubectl, namespace, chain(12))
+
+    async with node_of(kubeconfig, namespace) as node:
+        await holds("some of it is done", lambda: len(node.started) >= 3)
+        first.process.send(signal.SIGSTOP)
+        await holds("the other leads", lambda: second.leads)
+        lease = await node.kube.get(LEASES, RELEASE_NAMESPACE, NAME)
+        first.process.send(signal.SIGCONT)
+        status = first.process.wait()
+        package = await ended(node.kube, namespace)
+
+    writes = [entry for entry in entries_of(audit_log) if entry.writes]
+    by_the_first = [entry.time for entry in writes if entry.token == first.token.id]
+    by_the_second = [entry.time for entry in writes if entry.token == second.token.id]
+    assert status == 1
+    assert by_the_first
+    assert max(by_the_first) < lease["spec"]["acquireTime"] < max(by_the_second)
+    assert [subtask for subtask, _ in node.started] == [f"T{n:03}" for n in range(12)]
+    assert {item["attempts"] for item in package["status"]["subtasks"]} == {1}
+
+
+async def test_a_leader_that_is_told_to_end_gives_its_lease_back(
+    start: Start, kubeconfig: Path
+) -> None:
+    first, second = await leader_and_standby(start)
+
+    status = first.process.stop()
+    released = '"lease_lost"' not in first.process.log.read_text()
+    await holds("the other leads", lambda: second.leads)
+    ended_well = second.process.stop()
+    kube = await Kube.connect(str(kubeconfig))
+    lease = await kube.get(LEASES, RELEASE_NAMESPACE, NAME)
+    await kube.close()
+
+    assert (status, ended_well, released) == (0, 0, True)
+    assert lease["spec"]["holderIdentity"] == ""
+    assert lease["spec"]["leaseTransitions"] == 1
+
+
+async def test_a_report_that_reaches_a_standby_is_answered_by_the_leader(start: Start) -> None:
+    first, second = await leader_and_standby(start)
+    await holds("the leader is ready", lambda: first.process.probe("/readyz")[0] == 200)
+
+    answers = {name: _report_to(it.process.report_port) for name, it in
+               (("leader", first), ("standby", second))}  # fmt: skip
+    first.process.send(signal.SIGSTOP)
+    without = _report_to(second.process.report_port)
+    first.process.send(signal.SIGCONT)
+
+    want = (401, '{"message": "the token is not of this episode\'s pod"}')
+    assert answers == {"leader": want, "standby": want}
+    assert without == (503, '{"message": "the operator that leads does not answer"}')
+
+
+def _report_to(port: int) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    body = '{"episode":"e","stage":"reported","version":1}'
+    connection.request("POST", "/v1/report", body, {"Authorization": "Bearer no-such-token"})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text

@@ -1,0 +1,90 @@
+"""The guides name everything that there is of what they explain, and nothing that there is not."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from afresh.api.phases import PackagePhase
+from afresh.core.reason_table import Subject
+from afresh.core.reasons import Reason
+from deploy.docs.explore import explored
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+DEBUG = DOCS / "how-to" / "debug-a-stalled-package.md"
+ALERTS = DOCS / "how-to" / "alerts-at-night.md"
+# What passes within a moment, or is told by its phase alone.
+PASSING = {Reason.BEING_DELETED, Reason.EPISODE_RUNNING}
+
+
+def section(page: Path, head: str) -> str:
+    """The text below a heading of the second level, up to the next one."""
+    return page.read_text().partition(f"\n## {head}\n")[2].partition("\n## ")[0]
+
+
+def first_cells(text: str) -> set[str]:
+    """The names in the first cells of a text's tables."""
+    return set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
+
+
+def reasons_in(*phases: PackagePhase) -> set[str]:
+    """The reasons that the loop gives a package in these phases."""
+    return {
+        str(reason)
+        for subject, phase, reason in explored().facts
+        if subject == Subject.PACKAGE and phase in phases and reason not in PASSING
+    }
+
+
+def test_the_page_on_debugging_has_every_reason_that_stalls_a_package_and_no_other() -> None:
+    told = first_cells(section(DEBUG, "When it is stalled"))
+
+    assert told == reasons_in(PackagePhase.STALLED)
+
+
+def test_the_page_on_debugging_has_every_reason_for_which_a_package_waits() -> None:
+    told = first_cells(section(DEBUG, "When it waits"))
+
+    assert told == reasons_in(PackagePhase.PENDING, PackagePhase.QUEUED)
+
+
+def test_the_page_on_debugging_says_of_every_phase_that_is_no_success_what_to_do() -> None:
+    told = first_cells(section(DEBUG, "From the list to the cause"))
+
+    given = {str(phase) for subject, phase, _ in explored().facts if subject == Subject.PACKAGE}
+    assert told == given - {PackagePhase.SUCCEEDED}
+
+
+def test_the_page_on_alerts_has_every_alert_of_the_chart_with_its_severity() -> None:
+    files = sorted((ROOT / "charts" / "afresh" / "alerts").glob("*.yaml"))
+    rules = [
+        rule
+        for file in files
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+    ]
+
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", ALERTS.read_text(), re.MULTILINE)
+    assert rules
+    assert sorted(told) == sorted((rule["alert"], rule["labels"]["severity"]) for rule in rules)
+
+
+ATTACKS = sorted(set(re.findall(r"`(\w+/test_\w+\.py)`", (DOCS / "security.md").read_text())))
+
+
+@pytest.mark.parametrize("file", ATTACKS)
+def test_a_test_that_the_page_on_security_names_is_there(file: str) -> None:
+    assert (ROOT / "tests" / file).is_file()
+
+
+def test_every_threat_has_a_test_or_says_what_remains() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section(DOCS / "security.md", "Threats").splitlines()
+        if line.startswith("| ") and not line.startswith("| threat")
+    ]
+
+    assert rows
+    assert [row[0] for row in rows if not (row[2] or row[3])] == []
