@@ -7,9 +7,9 @@ for program in docker kind kubectl helm; do
     command -v "$program" >/dev/null ||
         { echo "make e2e-kind needs $program on the PATH: install it." >&2; exit 1; }
 done
-name=afresh-e2e
+# One of its own: what is already there stays as it is.
+name=afresh-e2e-$$
 state=$(mktemp -d)
-# Not the user's own kubeconfig: what it names stays as it is.
 export KUBECONFIG=$state/kubeconfig
 trap 'kind delete cluster --name "$name"; rm -rf "$state"' EXIT
 kind create cluster --name "$name" --wait 120s

@@ -124,21 +124,26 @@ MODELS = (
                    )),
 )  # fmt: skip
 
-# What the kubelets' cAdvisor tells of the episodes while they run.
+# What the kubelets tell of the episodes while they run, at /metrics/cadvisor; all but the limit
+# also at /metrics/resource. Where both are scraped, one is enough.
 PODS = (
     Panel(title="Memory of agents", text="Working set, the ten that use most.", unit="bytes",
           rare=True,
-          queries=((f'topk(10, container_memory_working_set_bytes{{namespace=~"$namespace", '
-                    f'container="agent"}} {OURS})', "{{namespace}} {{pod}}"),)),
+          queries=((f'topk(10, max by (namespace, pod) (container_memory_working_set_bytes{{'
+                    f'namespace=~"$namespace", container="agent"}} {OURS}))',
+                    "{{namespace}} {{pod}}"),)),
+    Panel(title="CPU of agents", text="Cores, the ten that use most.", rare=True,
+          queries=((f'topk(10, max by (namespace, pod) (rate(container_cpu_usage_seconds_total{{'
+                    f'namespace=~"$namespace", container="agent"}}[{RANGE}]) {OURS}))',
+                    "{{namespace}} {{pod}}"),)),
     Panel(title="Memory of agents beside their limit",
           text="At 1 the agent is killed, and the episode ends as OutOfMemory.",
           unit="percentunit", rare=True,
-          queries=((f'topk(10, (container_memory_working_set_bytes{{namespace=~"$namespace", '
-                    f'container="agent"}} {OURS}) / (container_spec_memory_limit_bytes'
-                    '{container="agent"} > 0))', "{{namespace}} {{pod}}"),)),
-    Panel(title="CPU of agents", text="Cores, the ten that use most.", rare=True,
-          queries=((f'topk(10, rate(container_cpu_usage_seconds_total{{namespace=~"$namespace", '
-                    f'container="agent"}}[{RANGE}]) {OURS})', "{{namespace}} {{pod}}"),)),
+          queries=((f'topk(10, max by (namespace, pod) (container_memory_working_set_bytes{{'
+                    f'namespace=~"$namespace", container="agent"}} {OURS}) '
+                    '/ max by (namespace, pod) '
+                    '(container_spec_memory_limit_bytes{container="agent"} > 0))',
+                    "{{namespace}} {{pod}}"),)),
 )  # fmt: skip
 
 OPERATOR_ITSELF = (

@@ -59,6 +59,13 @@ def start(
     kubectl("delete", "lease", NAME, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
 
 
+def told_master(replica: Replica) -> str:
+    """What its gauge says of whether it is the one that works."""
+    lines = replica.process.probe("/metrics")[1].splitlines()
+    (told,) = (line for line in lines if line.startswith("leader_election_master_status{"))
+    return told.rpartition(" ")[2]
+
+
 async def leader_and_standby(start: Start) -> tuple[Replica, Replica]:
     first = start()
     await holds("the first leads", lambda: first.leads)
@@ -114,6 +121,7 @@ async def test_a_leader_that_is_told_to_end_gives_its_lease_back(
 ) -> None:
     first, second = await leader_and_standby(start)
 
+    masters = [told_master(replica) for replica in (first, second)]
     status = first.process.stop()
     released = '"lease_lost"' not in first.process.log.read_text()
     await holds("the other leads", lambda: second.leads)
@@ -122,6 +130,7 @@ async def test_a_leader_that_is_told_to_end_gives_its_lease_back(
     lease = await kube.get(LEASES, RELEASE_NAMESPACE, NAME)
     await kube.close()
 
+    assert masters == ["1.0", "0.0"]
     assert (status, ended_well, released) == (0, 0, True)
     assert lease["spec"]["holderIdentity"] == ""
     assert lease["spec"]["leaseTransitions"] == 1

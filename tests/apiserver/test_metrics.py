@@ -17,7 +17,7 @@ from afresh.contract.words import Outcome
 from deploy.monitoring.panels import ROWS
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
-from tests.apiserver.test_operator import chain, ended, node_of
+from tests.apiserver.story import chain, ended, node_of
 from tests.monitoring.prometheus import ALERTS, Prometheus, running
 from tests.monitoring.test_dashboard import chosen
 

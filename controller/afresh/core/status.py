@@ -1,7 +1,9 @@
 """The status of a package and of its subtasks, computed from (observed, decision) in one place."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import zip_longest
 
 from afresh.api.conditions import Condition
 from afresh.api.package_status import Review, SubtaskRecord, WorkPackageStatus
@@ -23,7 +25,7 @@ from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.plan_sync import last_pushed
 from afresh.core.reasons import Reason
-from afresh.core.records import IN_EPISODE
+from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.usage import TOKENS, share_of
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
@@ -170,9 +172,24 @@ def _subtask_status(
         commit=record.commit,
         attempt_count=record.attempts,
         cost=dollars(record.cost_usd),
-        attempts=tuple(attempts[number] for number in sorted(attempts))[-ATTEMPTS_KEPT:],
+        attempts=_kept([attempts[number] for number in sorted(attempts)]),
         transitions=transitions,
     )
+
+
+def _kept(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """Return the last attempts; of probes that ended alike one after another only the last.
+
+    A package that waits for somebody to mend it would else lose what happened before.
+    """
+    pairs = zip_longest(attempts, attempts[1:])
+    told = [attempt for attempt, later in pairs if not (later and _is_repeated(attempt, later))]
+    return tuple(told)[-ATTEMPTS_KEPT:]
+
+
+def _is_repeated(attempt: Attempt, later: Attempt) -> bool:
+    alike = (attempt.outcome, attempt.message) == (later.outcome, later.message)
+    return alike and str(attempt.outcome) in STALLING
 
 
 def _job_of(seen: Observed, decision: Decision, record: SubtaskRecord) -> str:

@@ -22,11 +22,10 @@ from afresh import metrics
 from afresh.kube.errors import (
     ConfigurationError,
     ConflictError,
-    KubeError,
     NotFoundError,
     NotLeaderError,
-    RefusedError,
     UnavailableError,
+    translated,
 )
 
 Manifest = dict[str, Any]
@@ -256,12 +255,12 @@ class Kube:
             answer = await self._api.call_api(*request, _request_timeout=patience)
             code = str(answer.status)
             if answer.status >= 400:
-                raise _translated(method, path, answer.status, await answer.read())
+                raise translated(method, path, answer.status, await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
         except ApiException as error:
             code = str(error.status)
-            raise _translated(method, path, error.status, error.body) from error
+            raise translated(method, path, error.status, error.body) from error
         finally:
             metrics.API_REQUESTS.labels(method, code, self._host).inc()
         return answer
@@ -284,19 +283,3 @@ def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationErro
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
         )
     return ConfigurationError(f"The kubeconfig {paths} cannot be used: {error}")
-
-
-def _translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:
-    text = body.decode(errors="replace") if isinstance(body, bytes) else body or ""
-    try:
-        message = str(json.loads(text).get("message", text))
-    except ValueError:
-        message = text[:500]
-    said = f"{method} {path}: {message}"
-    if status == 404:
-        return NotFoundError(said)
-    if status == 409:
-        return ConflictError(said)
-    if status in (410, 429) or status >= 500:
-        return UnavailableError(said)
-    return RefusedError(message)

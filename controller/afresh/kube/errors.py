@@ -1,5 +1,7 @@
 """The API server's refusals, as few kinds as the loop tells apart."""
 
+import json
+
 
 class KubeError(Exception):
     """The API server did not do what was asked."""
@@ -31,3 +33,20 @@ class NotLeaderError(KubeError):
 
 class UnreadableError(Exception):
     """A stored object is not of a form that this version can read; the message says what."""
+
+
+def translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:
+    """Return the error for an answer of the API server that says no."""
+    text = body.decode(errors="replace") if isinstance(body, bytes) else body or ""
+    try:
+        message = str(json.loads(text).get("message", text))
+    except ValueError:
+        message = text[:500]
+    said = f"{method} {path}: {message}"
+    if status == 404:
+        return NotFoundError(said)
+    if status == 409:
+        return ConflictError(said)
+    if status in (410, 429) or status >= 500:
+        return UnavailableError(said)
+    return RefusedError(message)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from afresh import metrics
 from afresh.kube.client import Kube
 from afresh.kube.health import Health
 from afresh.kube.lease import WRITE_SECONDS, Lease
@@ -43,10 +44,12 @@ async def leading(
         stack.push_async_callback(own.close)
         lease = _lease(settings, own)
         kube.write_seconds = lease.write_seconds
+        leads = metrics.LEADER.labels(settings.lease_name)
         async with serving(Standby(lease).application(), settings.report_port):
             health.waits_for = None
             led = await until(stop, lease.acquire())
         stack.push_async_callback(lease.release)
+        leads.set(led)
         if led:
             health.checks.append(lambda: _overdue(lease))
             await stack.enter_async_context(while_open(_keep(lease, tenure, stop)))
