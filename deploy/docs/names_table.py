@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from afresh.api import work_package
 from afresh.contract import pod_layout as at
+from afresh.kube import lease
 from afresh.manifests import conformance, job
 
 _JOBS = "Job, its pod"
@@ -38,6 +39,7 @@ WRITTEN = (
     ),
 )
 READ = (
+    Name(lease.ADDRESS, "Lease", "where the operator that holds it takes Reports"),
     Name(at.ANNOTATION_ORDER, "pod", "the [Order](contract.md#the-order)"),
     Name(at.ANNOTATION_PASSWD, "pod", "`/etc/passwd` of its containers"),
     Name(at.ANNOTATION_BATCH, _JOBS, "the batch: `ID:ATTEMPT:REVISION` of each, with commas"),

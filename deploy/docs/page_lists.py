@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
-_PARAGRAPH = re.compile(r"^(?![#<|`!\-\s])(.+?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
-_SENTENCE = re.compile(r".*?[.:](?=\s|$)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_NO_TEXT = re.compile(r"[#|!<-]|```")
+_SENTENCE = re.compile(r".*?[.](?=\s|$)", re.DOTALL)
+_OPENING = "At the end of this page "
 _NUMBER = re.compile(r"^0*(\d+)[.]? ")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 # What is not in a folder of its own, and what of a folder comes first; the rest is by name.
@@ -48,7 +50,7 @@ def folder_list(directory: Path, folder: str) -> str:
     lines = []
     for page in _pages(directory, folder):
         shown = page.relative_to(home) if page.is_relative_to(home) else f"../{page.name}"
-        lines.append(f"- [{_plain(title(page))}]({shown}): {_sentence(page)}".rstrip(": "))
+        lines.append(f"- [{_plain(title(page))}]({shown}): {_sentence(page)}".removesuffix(": "))
     return "\n".join(lines)
 
 
@@ -91,11 +93,16 @@ def _pages(directory: Path, folder: str) -> list[Path]:
 
 
 def _sentence(page: Path) -> str:
-    _, _, body = page.read_text().partition("\n")
-    paragraph = _PARAGRAPH.search(body)
-    said = _SENTENCE.match(paragraph[1]) if paragraph else None
-    text = " ".join(said[0].split()) if said else ""
-    return _LINK.sub(r"\1", text).rstrip(":") if text else ""
+    """The first sentence below the title; empty where a heading comes before any."""
+    _, _, body = _COMMENT.sub("", page.read_text()).partition("\n")
+    paragraphs = (part.strip() for part in body.partition("\n## ")[0].split("\n\n"))
+    text = next((part for part in paragraphs if part and not _NO_TEXT.match(part)), "")
+    said = _SENTENCE.match(text)
+    sentence = _LINK.sub(r"\1", " ".join(said[0].split())) if said else ""
+    if sentence.startswith(_OPENING):
+        sentence = sentence.removeprefix(_OPENING)
+        sentence = sentence[0].upper() + sentence[1:]
+    return sentence
 
 
 def _plain(text: str) -> str:

@@ -127,9 +127,9 @@ CHECKS: dict[str, Callable[[Words], None]] = {
     "pip": check_pip,
     "python3": check_python,
     **dict.fromkeys(
-        ("cat", "cd", "curl", "kind", "ln", "mkdir", "rm", "sort", "ssh-keygen", "ssh-keyscan"),
-        check_nothing,
+        ("cat", "cd", "curl", "kind", "ln", "mkdir", "rm", "sort", "source"), check_nothing
     ),
+    **dict.fromkeys(("ssh-keygen", "ssh-keyscan"), check_nothing),
 }  # fmt: skip
 
 

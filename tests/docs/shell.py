@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-ENDS = {";", "|", "||", "&&", "&"}
+ENDS = {";", "|", "||", "&&", "&", "(", ")", "<("}
 REDIRECTIONS = {">", ">>", "<", "2>"}
 _ASSIGNMENT = re.compile(r"\w+=")
 _KEYWORDS = {"do", "then", "else"}

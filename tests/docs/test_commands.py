@@ -72,10 +72,11 @@ def test_a_block_that_does_not_say_its_language_hides_no_command(block) -> None:
 
 @pytest.mark.parametrize("example", cli_page.examples())
 def test_an_example_in_a_commands_help_can_be_parsed_by_it(example) -> None:
-    (words,) = shell.commands(example)
+    found = shell.commands(example)
 
-    assert words[0] == "afresh"
-    check(words)
+    assert "afresh" in {words[0] for words in found}
+    for words in found:
+        check(words)
 
 
 def charts_with_values() -> list:

@@ -1,7 +1,9 @@
 """Every YAML block that users may copy is one that the API server, or the chart, takes."""
 
+import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,9 +107,27 @@ def check_values(values: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def check_manifest(manifest: dict[str, Any]) -> None:
+def check_kustomization(manifest: dict[str, Any], checkout: Path) -> None:
+    """kubectl itself builds it, beside what it names of the checkout."""
+    if binaries.missing(["kubectl"]):
+        pytest.skip("kubectl is not built: run `python3 deploy/cluster install`")
+    for path in manifest.get("resources", []):
+        shutil.copytree(ROOT / path, checkout / path)
+    (checkout / "kustomization.yaml").write_text(yaml.safe_dump(manifest))
+    done = subprocess.run(
+        [binaries.path("kubectl"), "kustomize", checkout],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def check_manifest(manifest: dict[str, Any], checkout: Path) -> None:
     kind = manifest["kind"]
-    if kind in MODELS:
+    if kind == "Kustomization":
+        check_kustomization(manifest, checkout)
+    elif kind in MODELS:
         assert unknown(manifest["spec"], SCHEMAS[kind]["properties"]["spec"], "spec") == []
         assert MODELS[kind].model_validate(manifest)
     elif manifest["apiVersion"].startswith(KUEUE):
@@ -120,11 +140,11 @@ def check_manifest(manifest: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("block", documents())
-def test_a_yaml_block_of_the_documentation_is_accepted(block) -> None:
+def test_a_yaml_block_of_the_documentation_is_accepted(block, tmp_path) -> None:
     manifest = whole(block)
 
     if "kind" in manifest:
-        check_manifest(manifest)
+        check_manifest(manifest, tmp_path)
     else:
         check_values(manifest)
 
