@@ -22,7 +22,6 @@ from deploy.docs import (
     edges,
     fields_table,
     mermaid,
-    metrics_page,
     names_table,
     page_lists,
     picture,

@@ -26,6 +26,7 @@ OUTCOMES = [
     pytest.param("Stalled", (), 5, id="stalled"),
     pytest.param("Running", ("--timeout", "1s"), 124, id="the time is over"),
     pytest.param("Stalled", ("--for", "Stalled"), 0, id="a stall that is awaited"),
+    pytest.param("NeedsReview", ("--for", "NeedsReview"), 0, id="a person who is awaited"),
     pytest.param("Succeeded", ("--for", "Failed"), 7, id="succeeded though not awaited"),
 ]
 

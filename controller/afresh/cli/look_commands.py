@@ -99,10 +99,11 @@ def explain(target: Target, form: Output) -> None:
 @click.option(
     "--for",
     "awaited",
-    type=click.Choice(list(Awaited), case_sensitive=False),
-    default=Awaited.SUCCEEDED,
+    type=click.Choice([item.value for item in Awaited], case_sensitive=False),
+    default=Awaited.SUCCEEDED.value,
     show_default=True,
-    help="A phase, or that it is gone.",
+    metavar="PHASE",
+    help="Any phase of a package, or Deleted.",
 )
 @click.option(
     "--timeout",
@@ -112,7 +113,7 @@ def explain(target: Target, form: Output) -> None:
     help="Such as 90s, 30m or 1h30m. Default: none.",
 )
 @written_as(Output.TEXT)
-def wait(target: Target, awaited: Awaited, seconds: float | None, form: Output) -> int:
+def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> int:
     """Wait until PACKAGE has succeeded, or is as asked; the exit code says how it came out.
 
     \b
@@ -133,7 +134,9 @@ def wait(target: Target, awaited: Awaited, seconds: float | None, form: Output) 
     """
     from afresh.cli import wait as task  # noqa: PLC0415  # as above
 
-    return task.wait(WaitLook(target=target, awaited=awaited, seconds=seconds, output=form))
+    return task.wait(
+        WaitLook(target=target, awaited=Awaited(awaited), seconds=seconds, output=form)
+    )
 
 
 @click.command()
