@@ -22,6 +22,7 @@ from deploy.docs import (
     edges,
     fields_table,
     mermaid,
+    metrics_page,
     names_table,
     page_lists,
     picture,

@@ -44,7 +44,7 @@ def _text(chart: str, values: tuple[str, ...]) -> str:
     settings = [word for value in values for word in ("--set", value)]
     folder = str(REPOSITORY / "charts" / chart)
     rendered = subprocess.run(
-        [str(binaries.path("helm")), "template", "afresh", folder, "-n", NAMESPACE, *settings],
+        [str(binaries.path("helm")), "template", chart, folder, "-n", NAMESPACE, *settings],
         check=True, stdout=subprocess.PIPE, text=True,
     ).stdout  # fmt: skip
     objects = [_placed(item) for item in yaml.safe_load_all(rendered) if item]

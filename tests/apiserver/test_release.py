@@ -61,6 +61,7 @@ def releases(
     made = Releases(kubectl, kubeconfig, make_namespace())
     assert made.upgrade(CRDS, "--take-ownership") == ""
     yield made
+    assert made.helm("uninstall", OPERATOR, "--ignore-not-found") == ""
     assert made.upgrade(CRDS) == ""
     assert made.helm("uninstall", CRDS) == ""
 

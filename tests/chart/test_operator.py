@@ -26,8 +26,14 @@ def container_of(objects: list[Manifest]) -> Manifest:
 
 
 def environment_of(objects: list[Manifest]) -> dict[str, str]:
-    found = container_of(objects)["env"]
-    return {item["name"]: item["value"] for item in found if "value" in item}
+    """The variables as the kubelet fills them in."""
+    fields = {"status.podIP": "10.244.0.7"}
+    return {
+        item["name"]: item["value"]
+        if "value" in item
+        else fields[item["valueFrom"]["fieldRef"]["fieldPath"]]
+        for item in container_of(objects)["env"]
+    }
 
 
 def images_in(node: object) -> set[str]:

@@ -1,0 +1,34 @@
+"""What `kubectl apply -k` and `kubectl delete -k` do with the manifests."""
+
+import pytest
+
+from tests.apiserver.kubectl import Kubectl
+from tests.chart.helm import ROOT, SYSTEM
+
+pytestmark = pytest.mark.apiserver
+
+FOLDER = ROOT / "deploy" / "manifests"
+
+
+def test_the_operator_for_one_namespace_is_applied_twice_and_removed_whole(
+    kubectl: Kubectl,
+) -> None:
+    kubectl("create", "namespace", "team-a")
+    apply = ("apply", "--server-side", "--force-conflicts", "-k", str(FOLDER / "namespaced"))
+
+    kubectl(*apply)
+    made = kubectl("get", "deployments,services,networkpolicies", "-n", SYSTEM, "-o", "name")
+    bound = kubectl("get", "rolebindings", "-n", "team-a", "-o", "name")
+    again = kubectl(*apply)
+    kubectl("delete", "-k", str(FOLDER / "namespaced"), "--wait=false", "--ignore-not-found",
+            "--selector=app.kubernetes.io/component=operator")  # fmt: skip
+
+    assert made.split() == [
+        "deployment.apps/afresh-operator",
+        "service/afresh-operator",
+        "networkpolicy.networking.k8s.io/afresh-operator",
+    ]
+    assert bound.split() == ["rolebinding.rbac.authorization.k8s.io/afresh-operator"]
+    assert "serverside-applied" in again
+    left = kubectl("get", "clusterroles,clusterrolebindings", "-o", "name")
+    assert "/afresh" not in left
