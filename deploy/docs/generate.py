@@ -64,7 +64,6 @@ def files() -> dict[str, Callable[[], str]]:
     return {
         "reference/metrics.md": metrics_page.page,
         "reference/reasons.md": lambda: reasons_page.render(explored()),
-        "reference/metrics.md": metrics_page.page,
         "episode-pod.svg": lambda: pod_picture.render(pod_mounts.rows()),
         **{f"{name}.svg": partial(_picture, name) for name in _DIAGRAMS},
     }
