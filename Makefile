@@ -51,7 +51,7 @@ e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl
 	@deploy/kind.sh
 
 test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
-	$(PYTHON) -m pytest -q tests/e2e/full_matrix.py tests/e2e/full_scale.py
+	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py tests/e2e/full_scale.py
 
 kueue: ## Build Kueue's controller for its tests, which are left out without it (10 minutes)
 	@python3 deploy/cluster install --only kueue

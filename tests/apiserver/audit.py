@@ -32,6 +32,11 @@ class Entry:
     annotations: dict[str, str]
 
     @property
+    def is_denied(self) -> bool:
+        """Whether the account lacked the right."""
+        return self.annotations.get("authorization.k8s.io/decision") == "forbid"
+
+    @property
     def writes(self) -> bool:
         """Whether it asks for a change."""
         return self.use.verb in WRITES

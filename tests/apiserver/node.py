@@ -34,6 +34,8 @@ class Node:
     judge: Judge = succeed
     seconds: float = 0.05
     tell: Callable[[Report], Report] = field(default=lambda told: told)
+    pause: float = 0.02
+    """Seconds between two looks for Jobs."""
     started: list[tuple[str, str]] = field(default_factory=list)
     """Every Job that was run: subtask and name, in the order of their start."""
 
@@ -46,7 +48,7 @@ class Node:
                 if job["metadata"]["uid"] not in known and not job["spec"].get("suspend"):
                     known.add(job["metadata"]["uid"])
                     tasks.append(asyncio.create_task(self._run_job(job)))
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(self.pause)
 
     async def _run_job(self, job: dict[str, Any]) -> None:
         template = job["spec"]["template"]

@@ -128,7 +128,7 @@ async def test_a_watch_that_owes_what_a_list_shows_is_named_until_it_tells(
         stuck = waker.missed.late(seconds=0)
         patient = waker.missed.late()
         gate.mutes = nothing
-        kubectl("label", "wp", "p", "-n", namespace, "seen=yes")
+        kubectl("label", "wp", "p", "-n", namespace, "seen=yes", "--overwrite")
         await holds("the watch tells", lambda: waker.missed.late(seconds=0) is None)
     finally:
         stop.set()

@@ -1,6 +1,7 @@
 """The real operator on a real API server; the test plays the node."""
 
 import asyncio
+import json
 import random
 import time
 from pathlib import Path
@@ -48,6 +49,28 @@ async def test_a_package_runs_to_its_end_one_subtask_after_the_other(
         "Progressing": "False",
         "Stalled": "False",
     }
+
+
+async def test_every_line_of_the_log_about_a_package_names_it_and_its_episodes(
+    operator: OperatorProcess, kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, chain(2))
+
+    async with node_of(kubeconfig, namespace) as node:
+        await ended(node.kube, namespace)
+
+    lines = [json.loads(line) for line in operator.log.read_text().splitlines()]
+    decided = [line for line in lines if line["event"] == "decided"]
+    named = {line.get("package") for line in lines if namespace in json.dumps(line)}
+    jobs = [job for _, job in node.started]
+    unnamed = {line["event"] for line in lines if namespace in json.dumps(line)} & {
+        line["event"] for line in lines if "package" not in line
+    }
+    assert named - {None} == {f"{namespace}/p"}
+    assert unnamed == {"started"}
+    assert {line["package"] for line in decided} == {f"{namespace}/p"}
+    assert [job for line in decided for job in line["started"]] == jobs
+    assert [job for line in decided for job in line["ended"]] == jobs
 
 
 async def test_the_policy_of_the_namespace_is_there_before_the_first_job_and_written_once(

@@ -27,8 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell last what leaves nothing behind for the others."""
-    items.sort(key=lambda item: item.path.name == "test_removal.py")
+    """Tell last what looks at all the others, and then what leaves nothing behind for them."""
+    last = ("test_privileges.py", "test_removal.py")
+    items.sort(key=lambda item: last.index(item.path.name) if item.path.name in last else -1)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -66,7 +66,7 @@ class Loop:
         await self._write(seen, decision)
         self._tell(seen, decision)
         self._wake_others(seen, decision)
-        _log(key, decision, failure)
+        _log(decision, failure)
         return decision.recheck_after
 
     def _wake_others(self, seen: Observed, decision: Decision) -> None:
@@ -186,15 +186,15 @@ def _key(seen: Observed) -> Key:
     return Key(seen.package.metadata.namespace, seen.package.metadata.name)
 
 
-def _log(key: Key, decision: Decision, failure: RefusedError | None) -> None:
+def _log(decision: Decision, failure: RefusedError | None) -> None:
     if not decision.actions and not decision.settlements and failure is None:
         return
     log.info(
         "decided",
-        package=str(key),
         phase=str(decision.phase),
         reason=str(decision.reason),
         actions=[type(action).__name__ for action in decision.actions],
+        started=[item.order.episode for item in decision.actions if isinstance(item, StartEpisode)],
         ended={item.episode.name: str(item.ended.outcome) for item in decision.settlements},
         error=str(failure) if failure else None,
     )

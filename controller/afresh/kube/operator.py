@@ -5,6 +5,7 @@ import signal
 import time
 from contextlib import AsyncExitStack
 
+import structlog
 from aiohttp import web
 from prometheus_client.aiohttp import make_aiohttp_handler
 
@@ -116,6 +117,8 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
     """Reconcile keys one after another. A failure of one key is no failure of the loop."""
     while True:
         key = await queue.get()
+        # Every line that is logged on the way has it, Events beside the loop included.
+        structlog.contextvars.bind_contextvars(package=str(key))
         began = time.perf_counter()
         metrics.ACTIVE_WORKERS.labels(metrics.CONTROLLER).inc()
         result = "success"
@@ -129,11 +132,11 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             queue.retry(key)  # something changed meanwhile: look again
             result = "requeue"
         except KubeError as error:
-            log.warning("not_reconciled", package=str(key), error=str(error))
+            log.warning("not_reconciled", error=str(error))
             queue.retry(key)
             result = "error"
         except Exception:  # the loop's top: a bug in one package must not stop the others
-            log.exception("reconcile_failed", package=str(key))
+            log.exception("reconcile_failed")
             queue.retry(key)
             result = "error"
         finally:
