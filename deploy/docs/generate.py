@@ -62,6 +62,7 @@ def texts(directory: Path) -> dict[Path, str]:
 def files() -> dict[str, Callable[[], str]]:
     """Return the files that are generated as a whole, by their paths in docs/."""
     return {
+        "reference/metrics.md": metrics_page.page,
         "reference/reasons.md": lambda: reasons_page.render(explored()),
         "episode-pod.svg": lambda: pod_picture.render(pod_mounts.rows()),
         **{f"{name}.svg": partial(_picture, name) for name in _DIAGRAMS},
