@@ -36,9 +36,9 @@ class Missed:
 
     def late(self, seconds: float = LATE_SECONDS) -> str | None:
         """Return which watch owes a change for longer than that, as a sentence; None: none."""
+        latest = clock.elapsed() - seconds
         for kind, owed in self._owed.items():
-            since = min((noted for _, noted in owed.values()), default=clock.elapsed())
-            if clock.elapsed() - since > seconds:
+            if any(noted < latest for _, noted in owed.values()):
                 return f"the watch of {kind.plural} does not tell what a list has shown"
         return None
 
