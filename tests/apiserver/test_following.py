@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from afresh.cli import following
-from afresh.cli.following import Collection, Live
+from afresh.cli.look import following
+from afresh.cli.look.following import Collection, Live
 from afresh.kube.client import WORK_PACKAGES, Kube, Manifest, Resource
 from afresh.kube.errors import RefusedError
 from tests.api.manifests import entry

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from afresh.cli.following import Collection, Live
+from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.wait import outcome
 from afresh.cli.looks import Awaited, WaitLook
 from afresh.cli.requests import Target
-from afresh.cli.wait import outcome
 from afresh.kube.client import WORK_PACKAGES, Kube
 from tests.api.manifests import entry
 from tests.apiserver.commands import Afresh, apply, stands

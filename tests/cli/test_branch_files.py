@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from afresh.cli.branch_files import MAX_BYTES, Notes, _reason, read_notes
+from afresh.cli.report.branch_files import MAX_BYTES, Notes, _reason, read_notes
 
 BRANCH = "afresh/token-auth"
 URL = "https://git.example.com/team/api.git"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from afresh.cli.comparison import Comparison, Told, compare
-from afresh.cli.comparison_table import write_comparison_markdown, write_terminal
+from afresh.cli.report.comparison import Comparison, Told, compare
+from afresh.cli.report.comparison_table import write_comparison_markdown, write_terminal
 from tests.make import NOW, make_child, make_entry, make_package, make_record
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -6,9 +6,9 @@ import pytest
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
-from afresh.cli.explain import lines
-from afresh.cli.explanation import Explanation, Missing, explain
-from afresh.cli.terminal import written
+from afresh.cli.look.explain import lines
+from afresh.cli.look.explanation import Explanation, Missing, explain
+from afresh.cli.look.terminal import written
 from afresh.core.observed import Observed, Others
 from afresh.core.rules import RULES
 from tests.cli.packages import gated_class

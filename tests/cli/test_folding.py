@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.cli.folding import Group, fold
-from afresh.cli.terminal import Line, line
+from afresh.cli.look.folding import Group, fold
+from afresh.cli.look.terminal import Line, line
 
 
 def group(key: str, rank: int = 2, *notes: str, noted: bool = False) -> Group:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from afresh.cli.branch_files import Notes
-from afresh.cli.html import element, joined, style
-from afresh.cli.html_report import write_html
-from afresh.cli.report import report_on
+from afresh.cli.report.branch_files import Notes
+from afresh.cli.report.html import element, joined, style
+from afresh.cli.report.html_report import write_html
+from afresh.cli.report.report import report_on
 from tests.make import NOW, make_child, make_entry, make_package, make_record, seconds
 
 HOSTILE = (

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from afresh.api.phases import PackagePhase
-from afresh.cli.changes import changes
-from afresh.cli.episode_choice import Chosen, choose, episodes
+from afresh.cli.look.changes import changes
+from afresh.cli.look.episode_choice import Chosen, choose, episodes
+from afresh.cli.look.package_view import PackageView, is_current, view_of
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited
-from afresh.cli.package_view import PackageView, is_current, view_of
 from afresh.cli.requests import CommandError
 from tests.cli.packages import busy_package, children_of
 from tests.make import NOW, make_child, make_entry, make_package, make_record, seconds

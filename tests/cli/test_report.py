@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from afresh.api.work_package import WorkPackage
-from afresh.cli.branch_files import Notes
-from afresh.cli.markdown import write_markdown
 from afresh.cli.printable import markdown_line, plain_line, plain_lines, quoted
-from afresh.cli.report import Report, report_on
+from afresh.cli.report.branch_files import Notes
+from afresh.cli.report.markdown import write_markdown
+from afresh.cli.report.report import Report, report_on
 from tests.make import NOW, make_child, make_entry, make_package, make_record
 
 GOLDEN = Path(__file__).parent / "golden"

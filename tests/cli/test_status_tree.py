@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from afresh.cli.package_view import PackageView, view_of
-from afresh.cli.status_table import table
-from afresh.cli.status_tree import tree
-from afresh.cli.terminal import Line, Paper, width_of, written
+from afresh.cli.look.package_view import PackageView, view_of
+from afresh.cli.look.status_table import table
+from afresh.cli.look.status_tree import tree
+from afresh.cli.look.terminal import Line, Paper, width_of, written
 from tests.cli.packages import busy_package, children_of, gated_class, long_package, ready
 from tests.make import NOW, make_class, make_entry, make_package
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from afresh.cli.amounts import short_duration
-from afresh.cli.terminal import Paper, Screen, Span, Style, clipped, line, padded, width_of
+from afresh.cli.look.terminal import Paper, Screen, Span, Style, clipped, line, padded, width_of
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from afresh.cli.branch_files import Notes
-from afresh.cli.report import Row, report_on
-from afresh.cli.timeline import FOLD_WIDTH, WIDTH, Kind, Line, Span, line_of, spans_of
+from afresh.cli.report.branch_files import Notes
+from afresh.cli.report.report import Row, report_on
+from afresh.cli.report.timeline import FOLD_WIDTH, WIDTH, Kind, Line, Span, line_of, spans_of
 from tests.make import NOW, make_child, make_entry, make_package, make_record, seconds
 
 

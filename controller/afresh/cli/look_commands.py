@@ -43,7 +43,7 @@ def status(
     """
     if package and all_namespaces:
         raise click.UsageError("PACKAGE is in one namespace: leave out -A, or PACKAGE")
-    from afresh.cli import status as task  # noqa: PLC0415  # slow to import; --help needs none
+    from afresh.cli.look import status as task  # noqa: PLC0415  # slow to import; --help needs none
 
     task.show(
         StatusLook(
@@ -72,7 +72,7 @@ def logs(
     """
     if attempt is not None and subtask is None:
         raise click.UsageError("--attempt needs a SUBTASK: each counts its own")
-    from afresh.cli import logs as task  # noqa: PLC0415  # as above
+    from afresh.cli.look import logs as task  # noqa: PLC0415  # as above
 
     task.show(LogLook(target=target, subtask=subtask, attempt=attempt, follow=follow, output=form))
 
@@ -89,7 +89,7 @@ def explain(target: Target, form: Output) -> None:
     \b
     Example: afresh explain token-auth
     """
-    from afresh.cli import explain as task  # noqa: PLC0415  # as above
+    from afresh.cli.look import explain as task  # noqa: PLC0415  # as above
 
     task.show(target, form)
 
@@ -132,7 +132,7 @@ def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> i
     \b
     Example: afresh wait token-auth --timeout 2h
     """
-    from afresh.cli import wait as task  # noqa: PLC0415  # as above
+    from afresh.cli.look import wait as task  # noqa: PLC0415  # as above
 
     return task.wait(
         WaitLook(target=target, awaited=Awaited(awaited), seconds=seconds, output=form)

@@ -15,16 +15,16 @@ import yaml
 from afresh import clock
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.branch_files import read_notes
-from afresh.cli.comparison import Told
-from afresh.cli.comparison import compare as compare_packages
-from afresh.cli.comparison_table import write_comparison_markdown, write_terminal
 from afresh.cli.connection import connected, missing_package
 from afresh.cli.copies import copy_of
 from afresh.cli.edits import Edit, edit_of
-from afresh.cli.html_report import write_html
-from afresh.cli.markdown import write_markdown
-from afresh.cli.report import report_on
+from afresh.cli.report.branch_files import read_notes
+from afresh.cli.report.comparison import Told
+from afresh.cli.report.comparison import compare as compare_packages
+from afresh.cli.report.comparison_table import write_comparison_markdown, write_terminal
+from afresh.cli.report.html_report import write_html
+from afresh.cli.report.markdown import write_markdown
+from afresh.cli.report.report import report_on
 from afresh.cli.requests import (
     ChangeForm,
     ComparisonForm,

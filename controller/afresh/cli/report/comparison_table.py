@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from afresh.cli.amounts import duration, percent, tokens
-from afresh.cli.comparison import Comparison, Side
-from afresh.cli.markdown import write_table
+from afresh.cli.report.comparison import Comparison, Side
+from afresh.cli.report.markdown import write_table
 from afresh.core.status import dollars
 
 UNKNOWN = "-"

@@ -13,7 +13,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import Attempt, SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.camel import camel_cased
+from afresh.cli.look.camel import camel_cased
 from afresh.cli.printable import plain_line
 from afresh.core.graph import satisfied
 from afresh.core.names import subtask_name

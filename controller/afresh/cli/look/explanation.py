@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
-from afresh.cli.camel import camel_cased
-from afresh.cli.package_view import is_current
+from afresh.cli.look.camel import camel_cased
+from afresh.cli.look.package_view import is_current
 from afresh.cli.printable import plain_line
 from afresh.core import graph
 from afresh.core.actions import (

@@ -11,8 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from afresh.api.phases import SubtaskPhase
-from afresh.cli.attempts import Ending, Tried
-from afresh.cli.report import Row
+from afresh.cli.report.attempts import Ending, Tried
+from afresh.cli.report.report import Row
 
 WIDTH = 1000.0
 FOLD_WIDTH = 24.0

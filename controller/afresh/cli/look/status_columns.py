@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import short_duration, tokens
-from afresh.cli.package_view import SubtaskView
-from afresh.cli.terminal import Span, Style, clipped, padded, width_of
+from afresh.cli.look.package_view import SubtaskView
+from afresh.cli.look.terminal import Span, Style, clipped, padded, width_of
 from afresh.core.reasons import Reason
 
 GAP = "  "

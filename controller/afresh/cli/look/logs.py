@@ -13,11 +13,11 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
-from afresh.cli.episode_choice import Chosen, choose, episodes
-from afresh.cli.episode_log import LogReader
-from afresh.cli.following import Collection, Live
+from afresh.cli.look.episode_choice import Chosen, choose, episodes
+from afresh.cli.look.episode_log import LogReader
+from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.package_view import OVER, is_current
 from afresh.cli.looks import LogLook, Output
-from afresh.cli.package_view import OVER, is_current
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.requests import CommandError
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES

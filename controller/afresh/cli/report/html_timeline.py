@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from afresh.cli.amounts import duration, moment
-from afresh.cli.html import Child, Markup, element
-from afresh.cli.report import Report, Row
-from afresh.cli.timeline import WIDTH, Kind, Line, Span, line_of, spans_of
+from afresh.cli.report.html import Child, Markup, element
+from afresh.cli.report.report import Report, Row
+from afresh.cli.report.timeline import WIDTH, Kind, Line, Span, line_of, spans_of
 
 HEIGHT = 20.0
 LEAST = 3.0  # what is shorter is drawn so wide, to be seen

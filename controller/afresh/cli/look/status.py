@@ -16,14 +16,14 @@ from afresh.api.agent_class import AgentClass
 from afresh.api.meta import KubernetesObject
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.changes import changes
 from afresh.cli.connection import connected, missing_package, no_such_package
-from afresh.cli.following import Collection, Live
+from afresh.cli.look.changes import changes
+from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.package_view import PackageView, unreadable_view, view_of
+from afresh.cli.look.status_table import table
+from afresh.cli.look.status_tree import tree
+from afresh.cli.look.terminal import Line, Paper, Screen, line
 from afresh.cli.looks import Awaited, Output, StatusLook
-from afresh.cli.package_view import PackageView, unreadable_view, view_of
-from afresh.cli.status_table import table
-from afresh.cli.status_tree import tree
-from afresh.cli.terminal import Line, Paper, Screen, line
 from afresh.core.reasons import Reason
 from afresh.kube.client import AGENT_CLASSES, SUBTASKS, WORK_PACKAGES, Kube, Manifest
 from afresh.kube.errors import NotFoundError, RefusedError, UnreadableError

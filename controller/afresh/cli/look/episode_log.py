@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from afresh.cli.episode_choice import Chosen
+from afresh.cli.look.episode_choice import Chosen
 from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError
 from afresh.contract.pod_layout import RUNNER

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import short_duration, tokens
-from afresh.cli.folding import Group, fold
-from afresh.cli.package_view import GateView, PackageView, SubtaskView
-from afresh.cli.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
-from afresh.cli.terminal import Line, Span, Style, cut, line
+from afresh.cli.look.folding import Group, fold
+from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
+from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
+from afresh.cli.look.terminal import Line, Span, Style, cut, line
 
 MIN_NOTE = 20
 MAX_NOTE_LINES = 4

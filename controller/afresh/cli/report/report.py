@@ -13,7 +13,8 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.attempts import (
+from afresh.cli.printable import plain_line, plain_lines
+from afresh.cli.report.attempts import (
     Change,
     Tokens,
     Tried,
@@ -23,10 +24,9 @@ from afresh.cli.attempts import (
     tokens_of,
     tried,
 )
-from afresh.cli.branch_files import Notes
-from afresh.cli.plain_values import plain_value
-from afresh.cli.printable import plain_line, plain_lines
-from afresh.cli.waiting import Waiting, waiting
+from afresh.cli.report.branch_files import Notes
+from afresh.cli.report.plain_values import plain_value
+from afresh.cli.report.waiting import Waiting, waiting
 from afresh.core.records import new_record
 
 

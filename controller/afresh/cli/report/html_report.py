@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from importlib import resources
 
 from afresh.cli.amounts import duration, moment, percent, tokens
-from afresh.cli.attempts import Tokens, Tried
-from afresh.cli.html import Child, Markup, element, joined, style
-from afresh.cli.html_timeline import timeline
-from afresh.cli.report import Report, Row
-from afresh.cli.waiting import Waiting
+from afresh.cli.report.attempts import Tokens, Tried
+from afresh.cli.report.html import Child, Markup, element, joined, style
+from afresh.cli.report.html_timeline import timeline
+from afresh.cli.report.report import Report, Row
+from afresh.cli.report.waiting import Waiting
 from afresh.core.status import dollars
 
 COMMIT_LENGTH = 12
@@ -24,7 +24,7 @@ KINDS = (
 
 def write_html(report: Report) -> str:
     """Return the page; texts of agents and users stand in it as texts only."""
-    css = resources.files("afresh.cli").joinpath("report.css").read_text(encoding="utf-8")
+    css = resources.files("afresh.cli.report").joinpath("report.css").read_text(encoding="utf-8")
     title = f"{report.name} in {report.namespace}"
     head = element(
         "head",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from afresh.api.phases import SubtaskPhase
-from afresh.cli.package_view import PackageView, SubtaskView
+from afresh.cli.look.package_view import PackageView, SubtaskView
 
 
 def changes(before: PackageView | None, after: PackageView) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from afresh.cli.terminal import Line
+from afresh.cli.look.terminal import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from afresh.api.work_package import WorkPackage
-from afresh.cli.explanation import Missing
+from afresh.cli.look.explanation import Missing
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, LABEL_PACKAGE, MANAGED_BY
 from afresh.core.observed import Observed
 from afresh.kube.cache import Cache

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from afresh import clock
 from afresh.cli.amounts import short_duration
 from afresh.cli.connection import connected, missing_package
-from afresh.cli.explanation import Explanation, Standing, explain
+from afresh.cli.look.explanation import Explanation, Standing, explain
+from afresh.cli.look.sight import see
+from afresh.cli.look.terminal import Line, Paper, Span, Style, line
 from afresh.cli.looks import Output
 from afresh.cli.requests import Target
-from afresh.cli.sight import see
-from afresh.cli.terminal import Line, Paper, Span, Style, line
 from afresh.kube.errors import NotFoundError
 from afresh.kube.queue import Key
 

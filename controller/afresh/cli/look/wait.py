@@ -8,9 +8,9 @@ import json
 
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
-from afresh.cli.following import Collection, Live
+from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
-from afresh.cli.package_view import is_current
 from afresh.cli.printable import plain_line
 from afresh.kube.client import WORK_PACKAGES
 from afresh.kube.errors import NotFoundError

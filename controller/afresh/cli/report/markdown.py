@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from afresh.cli.amounts import duration, percent, tokens
-from afresh.cli.branch_files import Notes
 from afresh.cli.printable import markdown_line, quoted
-from afresh.cli.report import Report, Row, Totals
-from afresh.cli.waiting import Waiting
+from afresh.cli.report.branch_files import Notes
+from afresh.cli.report.report import Report, Row, Totals
+from afresh.cli.report.waiting import Waiting
 from afresh.core.status import dollars
 
 _COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Time", "Tokens", "Cost", "Commit")

@@ -1,0 +1,1 @@
+"""What `afresh status`, `logs`, `explain` and `wait` show, from objects to a terminal."""

@@ -1,0 +1,1 @@
+"""What `afresh report` and `afresh compare` tell, from objects to text and pages."""
