@@ -22,7 +22,7 @@ from afresh.episode.prepare import HEAD_REF
 from tests.bench.figures import Figure
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order
-from tests.episode.servers import PASSWORD, USERNAME, git, serving
+from tests.episode.servers import PASSWORD, USERNAME, git, serving_git
 
 PLAIN = "git clone --depth=1"
 PREPARE = "prepare"
@@ -100,11 +100,7 @@ def _prepare(runner: LoneRunner) -> None:
 
 @contextmanager
 def _serving(root: Path) -> Iterator[str]:
-    (root / "username").write_text(USERNAME)
-    (root / "password").write_text(PASSWORD)
-    files = ("--username-file", str(root / "username"))
-    files += ("--password-file", str(root / "password"))
-    with serving("git_server.py", "--root", str(root), *files, log=root / "log") as port:
+    with serving_git(root, root) as port:
         yield f"127.0.0.1:{port}"
 
 

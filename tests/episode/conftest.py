@@ -12,7 +12,7 @@ import pytest
 from tests.episode.authority import make_authority
 from tests.episode.lone_runner import LoneRunner, order_for
 from tests.episode.pod import Pod
-from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
+from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git
 from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
 
 NUMBERS = count()
@@ -25,12 +25,7 @@ def git_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def git_port(git_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("git-server")
-    (folder / "username").write_text(USERNAME)
-    (folder / "password").write_text(PASSWORD)
-    files = ("--username-file", str(folder / "username"))
-    files += ("--password-file", str(folder / "password"))
-    with serving("git_server.py", "--root", str(git_root), *files, log=folder / "log") as port:
+    with serving_git(git_root, tmp_path_factory.mktemp("git-server")) as port:
         yield port
 
 

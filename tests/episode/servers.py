@@ -40,6 +40,17 @@ def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
         process.stdout.close()
 
 
+@contextmanager
+def serving_git(root: Path, folder: Path, script: str = "git_server.py") -> Iterator[int]:
+    """Serve the repositories below `root` to the one user; credentials and log go to `folder`."""
+    (folder / "username").write_text(USERNAME)
+    (folder / "password").write_text(PASSWORD)
+    files = ("--username-file", str(folder / "username"))
+    files += ("--password-file", str(folder / "password"))
+    with serving(script, "--root", str(root), *files, log=folder / "log") as port:
+        yield port
+
+
 def git(
     directory: Path, *arguments: str, stdin: str | None = None, index: Path | None = None
 ) -> str:

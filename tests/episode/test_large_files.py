@@ -19,7 +19,7 @@ from afresh.episode.lfs_access import Action
 from afresh.episode.shown import shown
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_order, make_task
-from tests.episode.servers import PASSWORD, USERNAME, Remote, serving
+from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git
 from tests.episode.ssh_server import Sshd
 
 BRANCH = "afresh/demo"
@@ -59,12 +59,7 @@ def lfs_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lfs_port(lfs_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("lfs-server")
-    (folder / "username").write_text(USERNAME)
-    (folder / "password").write_text(PASSWORD)
-    files = ("--username-file", str(folder / "username"))
-    files += ("--password-file", str(folder / "password"))
-    with serving(SERVER, "--root", str(lfs_root), *files, log=folder / "log") as port:
+    with serving_git(lfs_root, tmp_path_factory.mktemp("lfs-server"), SERVER) as port:
         yield port
 
 
