@@ -12,7 +12,7 @@ from decimal import Decimal
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_AGENT_CLASS
 from afresh.contract.words import ContextMode
 from afresh.kube.cache import Cache
@@ -20,7 +20,6 @@ from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
 from afresh.metrics import NONE, Family, described
 
 NEAR = Decimal("0.8")
-ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 PACKAGES = described(

@@ -2,13 +2,12 @@
 
     python3 deploy/manifests/generate.py
 
-Owns what a chart leaves to Helm: the namespace of each object. Must not say what is in them.
+Must not say what is in them: the charts do.
 """
 
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -19,13 +18,6 @@ sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
 from singlenode import binaries  # noqa: E402  # found where the line above says
 
 NAMESPACE = "afresh-system"
-CLUSTER_SCOPED = (
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-)
 HEADER = "# Generated from charts/{} by `make manifests`; not to be edited.\n"
 # File, chart, values.
 FILES = (
@@ -47,16 +39,9 @@ def _text(chart: str, values: tuple[str, ...]) -> str:
         [str(binaries.path("helm")), "template", chart, folder, "-n", NAMESPACE, *settings],
         check=True, stdout=subprocess.PIPE, text=True,
     ).stdout  # fmt: skip
-    objects = [_placed(item) for item in yaml.safe_load_all(rendered) if item]
+    objects = [item for item in yaml.safe_load_all(rendered) if item]
     body = yaml.safe_dump_all(objects, sort_keys=False, width=100, explicit_start=True)
     return HEADER.format(chart) + body
-
-
-def _placed(item: dict[str, Any]) -> dict[str, Any]:
-    if item["kind"] in CLUSTER_SCOPED:
-        return item
-    metadata = {"name": item["metadata"]["name"], "namespace": NAMESPACE} | item["metadata"]
-    return item | {"metadata": metadata}
 
 
 def main() -> int:

@@ -4,9 +4,9 @@ from tests.api.manifests import ABSENT
 from tests.api.refusal import Refusal, of_package
 
 _REF_SENTENCE = "must be the name of a git branch"
-_CREDENTIALS_SENTENCE = "spec.repository.url holds credentials"
+_CREDENTIALS_SENTENCE = "url holds credentials"
 _FOLDER = "must be a folder of the repository"
-_URL_SENTENCE = "spec.repository.url must be the address of a git repository"
+_URL_SENTENCE = "url must be the address of a git repository"
 
 
 def _url(id_: str, url: str, sentence: str) -> Refusal:

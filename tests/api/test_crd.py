@@ -66,7 +66,7 @@ def test_status_read_has_no_defaults(kind: Kind) -> None:
     ("kind", "want"),
     [
         ("WorkPackage", ["Phase", "Progress", "Current", "Reason", "Cost", "Age"]),
-        ("Subtask", ["Marker", "Phase", "Reason", "Attempts", "Cost", "Age"]),
+        ("Subtask", ["ID", "Marker", "Phase", "Reason", "Attempts", "Cost", "Age"]),
         ("AgentClass", ["Adapter", "Model", "Image", "Age"]),
     ],
 )

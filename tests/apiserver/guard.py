@@ -28,7 +28,13 @@ def guard() -> list[Manifest]:
                             "apiVersions": ["*"],
                             "operations": ["CREATE", "UPDATE", "DELETE"],
                             "resources": ["*"],
-                        }
+                        },
+                        {
+                            "apiGroups": ["afresh.dev"],
+                            "apiVersions": ["*"],
+                            "operations": ["CREATE", "UPDATE", "DELETE"],
+                            "resources": ["*"],
+                        },
                     ]
                 },
                 "matchConditions": [

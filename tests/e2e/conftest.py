@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.apiserver.guard import guard
 from tests.e2e.api import Api
 from tests.e2e.cluster import CLUSTER, IMAGES, ROOT, Cluster, tool, wait
 from tests.e2e.servers import secret_value, service_url
@@ -87,7 +88,12 @@ class Told:
 
 @pytest.fixture(scope="session")
 def demo(cluster: Cluster) -> Told:
-    """Run the demo as a user does who has a cluster; the operator and its servers stay."""
+    """Run the demo as a user does who has a cluster; the operator and its servers stay.
+
+    From the first, what the operator may not touch is refused, and in the audit log.
+    """
+    for manifest in guard():
+        cluster.kubectl("apply", "-f", "-", manifest=manifest)
     environment = ["env", "IMAGES=localhost/afresh"]
     done = cluster.run(
         *environment, "make", "-C", str(ROOT), "--no-print-directory", "demo", "CLUSTER=current",

@@ -1,7 +1,8 @@
 """The demo's git server with Git LFS: objects lie below each repository, in `large/`.
 
 Run as a program, with the git server's own arguments. A repository's file `lfs-status` makes every
-batch request fail with that HTTP status. The real client `git lfs` is tried against it too.
+batch request fail with that HTTP status, `lfs-put-status` every upload, and `lfs-redirect` sends
+downloads elsewhere. The real client `git lfs` is tried against it too.
 """
 
 import json
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy" / "demo"))
 import git_server  # of the folder above
 from http_wire import body_pieces
 
+AWAY = re.compile(r"/(?P<name>[\w.-]+\.git)/away/(?P<rest>\w+)")
 CALL = re.compile(r"/(?P<name>[\w.-]+\.git)/info/lfs/(?P<rest>[\w/]+)")
 JSON = {"content-type": "application/vnd.git-lfs+json"}
 
@@ -21,23 +23,32 @@ JSON = {"content-type": "application/vnd.git-lfs+json"}
 class LfsHandler(git_server._GitHandler):
     def do_GET(self) -> None:  # noqa: N802  # the inherited name
         call = CALL.fullmatch(self.path)
-        if call is None:
+        away = AWAY.fullmatch(self.path)
+        if away and "authorization" in self.headers:  # a store refuses what it did not sign
+            return self.answer(400, b"{}", JSON)
+        if call is None and away is None:
             return super().do_GET()
-        if self._is_refused():
+        if call and self._is_refused():
             return None
-        file = self._file(call)
+        file = self._file(call or away)
         if not file.exists():
             return self.answer(404, b"{}", JSON)
+        if call and (self.server.root / call["name"] / "lfs-redirect").exists():
+            return self.answer(302, b"", {"location": f"/{call['name']}/away/{file.name}"})
         return self.answer(200, file.read_bytes(), {"content-type": "application/octet-stream"})
 
     def do_PUT(self) -> None:  # noqa: N802  # the inherited name
         call = CALL.fullmatch(self.path)
         if call is None or self._is_refused():
-            return
+            return None
+        status = self.server.root / call["name"] / "lfs-put-status"
+        content = b"".join(body_pieces(self.headers, self.rfile))
+        if status.exists():
+            return self.answer(int(status.read_text()), b"{}", JSON)
         file = self._file(call)
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(b"".join(body_pieces(self.headers, self.rfile)))
-        self.answer(200, b"", {})
+        file.write_bytes(content)
+        return self.answer(200, b"", {})
 
     def do_POST(self) -> None:  # noqa: N802  # the inherited name
         call = CALL.fullmatch(self.path)
@@ -62,7 +73,13 @@ class LfsHandler(git_server._GitHandler):
         if operation == "upload" and is_here:
             return item
         address = f"http://{self.headers['host']}/{name}/info/lfs/objects/{item['oid']}"
-        return {**item, "actions": {operation: {"href": address}}}
+        action: dict[str, Any] = {"href": address}
+        if operation == "upload":  # as GitLab asks for it
+            action["header"] = {
+                "Content-Type": "application/octet-stream",
+                "Transfer-Encoding": "chunked",
+            }
+        return {**item, "actions": {operation: action}}
 
     def _file(self, call: re.Match[str]) -> Path:
         return self.server.root / call["name"] / "large" / call["rest"].rpartition("/")[2]

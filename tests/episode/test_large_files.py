@@ -15,7 +15,7 @@ import pytest
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.lfs_access import Action
+from afresh.episode.lfs_access import Action, LfsAccess, LfsRefusalError, ssh_parts
 from afresh.episode.shown import shown
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_order, make_task
@@ -228,6 +228,95 @@ def test_server_by_ssh_without_lfs_is_said_to_speak_none(
         shown(runner.git, order, runner.fetch().head)
 
     assert caught.value.outcome is Outcome.CONFIG
+
+
+def test_file_that_should_have_been_a_pointer_stays_as_it_is_on_the_branch(
+    pod: Pod, remote: Remote
+) -> None:
+    remote.commit("main", {"art/raw.bin": "raw\n"})
+    task = make_task(files=("hello.txt",))
+
+    pod.run(ordered(remote, "echo hello > hello.txt", tasks=(task,)))
+
+    assert pod.result.outcome is Outcome.SUCCESS
+    assert remote.file(BRANCH, "art/raw.bin") == "raw"
+
+
+def test_notes_and_plan_are_never_given_to_lfs(pod: Pod, remote: Remote) -> None:
+    remote.commit("main", {".gitattributes": "*.md filter=lfs\n"})
+
+    pod.run(ordered(remote, "echo a fact > .afresh/outbox/discovery.md; echo hi > hello.txt"))
+
+    assert pod.result.outcome is Outcome.SUCCESS
+    assert "a fact" in remote.file(BRANCH, ".afresh/DISCOVERY.md")
+    assert "[x] T001" in remote.file(BRANCH, ".afresh/PLAN.md")
+
+
+def test_pointer_that_the_agent_makes_up_is_its_own_failure(pod: Pod, remote: Remote) -> None:
+    pod.put("/forged", pointer("nowhere"))
+
+    pod.run(ordered(remote, f"cp {pod.root}/forged art/new.bin"))
+
+    assert pod.result.outcome is Outcome.AGENT_ERROR
+    assert "a Git LFS pointer at art/new.bin" in (pod.result.message or "")
+
+
+def test_download_that_leads_elsewhere_is_followed_without_our_credential(
+    pod: Pod, remote: Remote
+) -> None:
+    (remote.directory / "lfs-redirect").touch()
+
+    pod.run(ordered(remote, "cp art/logo.bin seen.txt"))
+
+    assert remote.file(BRANCH, "seen.txt") == PICTURE
+
+
+@pytest.mark.parametrize(
+    ("status", "want", "words"),
+    [
+        pytest.param(413, Outcome.AGENT_ERROR, "of this size", id="too large"),
+        pytest.param(422, Outcome.CONFIG, "refuses the Git LFS object", id="refused"),
+        pytest.param(509, Outcome.CONFIG, "no room left", id="beyond its limit"),
+    ],
+)
+def test_server_refuses_an_upload_nothing_is_pushed_and_the_class_is(
+    status: int, want: Outcome, words: str, pod: Pod, remote: Remote
+) -> None:
+    (remote.directory / "lfs-put-status").write_text(str(status))
+
+    pod.run(ordered(remote, "printf 'new art' > art/new.bin"))
+
+    assert pod.result.outcome is want
+    assert words in (pod.result.message or "")
+    assert remote.head(BRANCH) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "want"),
+    [
+        ("git@host.example:a/b.git", ("git@host.example", "a/b.git", ())),
+        ("git@[::1]:a/b.git", ("git@::1", "a/b.git", ())),
+        ("ssh://git@host:22/a.git", ("git@host", "/a.git", ("-p", "22"))),
+        ("ssh://host/~me/a.git", ("host", "~me/a.git", ())),
+    ],
+)
+def test_address_by_ssh_is_cut_as_git_does(url: str, want: tuple[object, ...]) -> None:
+    assert ssh_parts(url) == want
+
+
+@pytest.mark.parametrize(
+    "said", ["a text", [], {"href": "file:///etc/passwd"}, {"href": "http://[bad"}, {}]
+)
+def test_transfer_that_makes_no_sense_is_a_refusal_and_opens_nothing(
+    said: object, runner: LoneRunner
+) -> None:
+    action = ENDPOINT.action(said, is_done=False)
+
+    if action is None:
+        return
+    runner.git.create()
+    with pytest.raises(LfsRefusalError):
+        LfsAccess.of(runner.git, runner.order).send(action)
 
 
 ENDPOINT = Action(href="https://git.example.com/a.git/info/lfs", header={"Authorization": "ours"})

@@ -137,7 +137,8 @@ def test_commit_that_the_submodules_repository_lacks_starts_no_agent_and_names_i
     pod.run(ordered(remote, "echo hello > hello.txt", at(library, "vendor/lost")))
 
     assert pod.result.outcome is Outcome.CONFIG
-    assert f"vendor/lost has no commit {missing[:12]}" in (pod.result.message or "")
+    assert "The submodule vendor/lost cannot be had from" in (pod.result.message or "")
+    assert f"it does not give out commit {missing[:12]}" in (pod.result.message or "")
     assert remote.head(BRANCH) is None
 
 
@@ -149,7 +150,8 @@ def test_submodules_repository_is_not_there_says_which_address(
     pod.run(ordered(remote, "echo hello > hello.txt", Submodule(path=PLACE, url=url)))
 
     assert pod.result.outcome is Outcome.CONFIG
-    assert f"The repository {url} is not found" in (pod.result.message or "")
+    assert f"from {url}: there is no such repository" in (pod.result.message or "")
+    assert "spec.repository.submodules" in (pod.result.message or "")
 
 
 def test_submodule_on_another_host_is_asked_without_our_credentials(
@@ -161,3 +163,4 @@ def test_submodule_on_another_host_is_asked_without_our_credentials(
 
     assert pod.result.outcome is Outcome.AUTH
     assert "localhost" in (pod.result.message or "")
+    assert "it asks for credentials" in (pod.result.message or "")

@@ -71,7 +71,11 @@ def running(folder: Path, port: int, *paths: str) -> Iterator[Prometheus]:
             {
                 "job_name": path.strip("/"),
                 "metrics_path": path,
-                "static_configs": [{"targets": [f"127.0.0.1:{port}"]}],
+                # As the Prometheus operator scrapes by the chart's monitors.
+                "honor_labels": True,
+                "static_configs": [
+                    {"targets": [f"127.0.0.1:{port}"], "labels": {"namespace": "afresh-system"}}
+                ],
             }
             for path in paths
         ],

@@ -121,3 +121,8 @@ class WorkPackageStatus(ApiModel):
     # No map: the server would note an owner of every field of every item, in the object itself.
     reviews: tuple[Review, ...] = Field(default=(), max_length=MAX_SUBTASKS)
     """The subtasks that wait for a person."""
+
+    @property
+    def message(self) -> str:
+        """The sentence of the condition Ready; empty while there is none."""
+        return next((item.message for item in self.conditions if item.type == "Ready"), "")

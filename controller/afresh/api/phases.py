@@ -20,6 +20,10 @@ class PackagePhase(StrEnum):
     FAILED = "Failed"
 
 
+ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
+"""Nothing more happens to such a package by itself."""
+
+
 class SubtaskPhase(StrEnum):
     """Where a subtask stands; its marker follows from it."""
 

@@ -16,13 +16,13 @@ RepositoryUrl = Annotated[
     Field(max_length=1024),
     Matching(
         r"^https?://[^/]*@|^ssh://[^/]*:[^/]*@",
-        "spec.repository.url holds credentials: remove what stands before the @ and name a Secret"
+        "url holds credentials: remove what stands before the @ and name a Secret"
         " with them in spec.repository.secretName",
         refuse=True,
     ),
     Matching(
         rf"^((https?|ssh)://([^/]*@)?{_HOST}(:[0-9]+)?/{_PATH}|{_NAME}@{_HOST}:/?{_PATH})$",
-        "spec.repository.url must be the address of a git repository: https://HOST/PATH,"
+        "url must be the address of a git repository: https://HOST/PATH,"
         " ssh://USER@HOST/PATH or USER@HOST:PATH",
     ),
 ]
@@ -92,8 +92,8 @@ class Submodule(ApiModel):
     path: SubmodulePath
     """Its folder in the repository."""
     url: RepositoryUrl
-    """Where it is fetched from; what .gitmodules says is not used. The Secret of the repository
-    holds for it if it is on the same host."""
+    """Where it is fetched from; what .gitmodules says is not used. By HTTP the Secret of the
+    repository is used if it is on the same host, by SSH if known_hosts names its host."""
 
 
 def _transports_agree(repository: "Repository") -> bool:

@@ -125,6 +125,7 @@ def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> i
       5    Stalled for 5 seconds: something is to be mended
       6    deleted
       7    Succeeded, where something else was awaited
+      8    Suspended for 5 seconds: nothing starts until it is resumed
       124  the time is over
 
     A phase counts once the operator has looked at the last edit.

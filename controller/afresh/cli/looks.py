@@ -59,6 +59,7 @@ EXIT_CODES = {
     Awaited.STALLED: 5,
     Awaited.DELETED: 6,
     Awaited.SUCCEEDED: 7,
+    Awaited.SUSPENDED: 8,
 }
 """The exit code where a package ends otherwise than it was waited for."""
 TIMED_OUT = 124

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from afresh.api.package_status import SubtaskRecord
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
 from afresh.contract.report import Report
 from afresh.core import plan_file
@@ -34,7 +34,6 @@ HOPELESS = frozenset(
     }
 )
 REFUSED_AGAIN = timedelta(seconds=30)
-LAST = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 
 
@@ -63,7 +62,7 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
     else:
         start = (_start(seen, standing, wanted),)
     held = answer
-    if answer.phase in LAST:
+    if answer.phase in ENDED:
         why = seen.obstacle or (record.message if record else "")
         message = f"{BEHIND} It waits: {why}" if why else BEHIND
         held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)

@@ -131,9 +131,13 @@ def _http(secret: SecretMount, repository: Repository) -> str:
         f'[http "{site.scheme}://{site.netloc}/"]\n'
         f"\textraHeader = Authorization: Basic {_basic(secret)}\n"
     )
-    if secret.find("ca.crt"):
-        config += f"[http]\n\tsslCAInfo = {secret.directory / 'ca.crt'}\n"
-    return config
+    return config + _authority(secret)
+
+
+def _authority(secret: SecretMount) -> str:
+    if not secret.find("ca.crt"):
+        return ""
+    return f"[http]\n\tsslCAInfo = {secret.directory / 'ca.crt'}\n"
 
 
 def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> str:
@@ -156,7 +160,8 @@ def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> s
         "ConnectTimeout": "30",
     }
     words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-    return f"[core]\n\tsshCommand = {shlex.join(['ssh', '-F', '/dev/null', *words])}\n"
+    command = shlex.join(["ssh", "-F", "/dev/null", *words])
+    return f"[core]\n\tsshCommand = {command}\n{_authority(secret)}"
 
 
 def _is_ssh(url: str) -> bool:

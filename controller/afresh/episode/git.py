@@ -233,6 +233,11 @@ class Git:
             return b""
         return content[: int(head.split()[2])]
 
+    def enter(self, lines: Sequence[str], index: Path) -> None:
+        """Put entries into an index, each as `MODE ID<tab>PATH`; the mode 0 removes the path."""
+        stdin = b"".join(os.fsencode(line) + b"\0" for line in lines)
+        self.run("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
+
     @contextlib.contextmanager
     def reading(self, blob: str) -> Iterator[IO[bytes]]:
         """Give a blob's content as a stream, however large it is. It is ended afterwards."""

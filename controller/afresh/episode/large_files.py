@@ -16,9 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+from afresh.episode.ending import Ended
 from afresh.episode.git import ATTRIBUTES, Git
+from afresh.episode.git_faults import GitError
 from afresh.episode.lfs_access import LfsAccess
 from afresh.episode.lfs_api import LargeObject, LfsRemote
+from afresh.episode.worktree import STATE
 
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*"
@@ -27,6 +32,9 @@ POINTER = re.compile(
 POINTER_BYTES = 1024
 CHUNK = 1 << 20
 NEW = ".new"
+INVENTED = (
+    "The agent left a Git LFS pointer at {}, which only the runner makes; write the file itself."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +67,29 @@ def put_in(git: Git, order: Order, index: Path) -> None:
         if found and found.oid in notes:
             _note(git, found.oid, notes[found.oid], entry.blob)
             lines.append(f"{entry.mode} {notes[found.oid]}\t{entry.path}")
-    _enter(git, lines, index)
+    git.enter(lines, index)
 
 
-def take_out(git: Git, order: Order, index: Path) -> None:
-    """Replace the files that Git LFS is to keep by their pointers. Raises GitError."""
+def take_out(git: Git, order: Order, commit: str, index: Path) -> None:
+    """Replace the files that Git LFS is to keep by their pointers. Raises Ended or GitError.
+
+    What `commit` has in the same place stays as it is, also where it should have been a pointer.
+    """
     if not order.repository.lfs:
         return
     entries = [item for item in _entries(git, index) if item.size]
-    pointers = _pointers(git, [item for item in entries if item.size < POINTER_BYTES])
     known = dict(map(_parts, _note_files(git)))
+    before = _blobs(git, commit)
+    changed = [item for item in entries if before.get(item.path) != item.blob]
+    invented = _pointers(git, [item for item in changed if item.size < POINTER_BYTES])
+    if strange := sorted(invented):
+        raise Ended(Outcome.AGENT_ERROR, INVENTED.format(one_line(strange[0])))
     lines = []
-    for entry in entries:
-        if entry.path in pointers:
-            continue
+    for entry in changed:
         if entry.blob not in known:
             known[entry.blob] = _add(git, entry)
         lines.append(f"{entry.mode} {known[entry.blob]}\t{entry.path}")
-    _enter(git, lines, index)
+    git.enter(lines, index)
 
 
 def upload(git: Git, order: Order) -> None:
@@ -99,7 +112,7 @@ def _entries(git: Git, index: Path) -> list[Entry]:
     staged: dict[str, tuple[str, str]] = {}
     for line in os.fsdecode(git.run("ls-files", "-z", "--stage", index=index)).split("\0"):
         meta, _, path = line.partition("\t")
-        if meta.startswith("100"):
+        if meta.startswith("100") and path.partition("/")[0] != STATE:
             staged[path] = (meta.split()[0], meta.split()[1])
     paths = [path for path in _filtered(git, index, staged) if path in staged]
     sizes = _sizes(git, [staged[path][1] for path in paths])
@@ -107,6 +120,11 @@ def _entries(git: Git, index: Path) -> list[Entry]:
         Entry(mode=staged[path][0], blob=staged[path][1], path=path, size=size)
         for path, size in zip(paths, sizes, strict=True)
     ]
+
+
+def _blobs(git: Git, commit: str) -> dict[str, str]:
+    listed = os.fsdecode(git.run("ls-tree", "-r", "-z", "--format=%(objectname) %(path)", commit))
+    return {path: blob for blob, _, path in (line.partition(" ") for line in listed.split("\0"))}
 
 
 def _filtered(git: Git, index: Path, paths: Mapping[str, object]) -> Iterator[str]:
@@ -149,10 +167,13 @@ def _pointers(git: Git, entries: list[Entry]) -> dict[str, LargeObject]:
 
 def _add(git: Git, entry: Entry) -> str:
     """Note a file that is new here; return the blob of its pointer."""
-    digest = hashlib.sha256()
+    digest, left = hashlib.sha256(), entry.size
     with git.reading(entry.blob) as content:
         while chunk := content.read(CHUNK):
             digest.update(chunk)
+            left -= len(chunk)
+    if left:
+        raise GitError("cat-file", f"{entry.blob} has not its size")
     oid = digest.hexdigest()
     text = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {entry.size}\n"
     pointer = git.store(text.encode())
@@ -179,8 +200,3 @@ def _note(git: Git, name: str, blob: str, pointer: str) -> None:
     folder.mkdir(exist_ok=True)
     if not (folder / f"{name}{NEW}").exists():
         (folder / name).write_text(f"{blob} {pointer}\n")
-
-
-def _enter(git: Git, lines: list[str], index: Path) -> None:
-    stdin = b"".join(os.fsencode(line) + b"\0" for line in lines)
-    git.run("update-index", "-z", "--index-info", stdin=stdin, index=index)

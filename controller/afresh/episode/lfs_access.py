@@ -1,30 +1,46 @@
-"""How a Git LFS server is reached: its address, our credentials, and what a refusal means.
+"""How a Git LFS server is reached: its address, our credentials, and how requests are sent.
 
 Owns what is sent where: the credentials of the repository go to the repository's own host, and
-elsewhere only what the server itself says. Knows nothing of objects.
+elsewhere only what the server itself says. Knows nothing of objects, nor what a refusal means.
 """
 
 import json
+import re
 import shlex
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from afresh.contract.order import Order
-from afresh.contract.words import Outcome
 from afresh.episode import refusals
-from afresh.episode.ending import Ended
 from afresh.episode.git import Git
 from afresh.episode.git_faults import Fault, GitError, classify
 
 SILENT_SECONDS = 60.0
-FULL = frozenset({413, 507})
+REDIRECTS = 5
+_SHORT_URL = re.compile(r"([^\[\]:]+@(?:\[[^\]]+\]|[^:]+)):(.*)")
+
+
+class LfsRefusalError(Exception):
+    """A server said no, with an HTTP `status`; None: what it said makes no sense."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: whoever sends a request decides."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,31 +56,14 @@ class Action:
             return None
         href, header = str(said.get("href")), _header(said.get("header"))
         has_own = is_done or any(name.lower() == "authorization" for name in header)
-        if not has_own and urlsplit(href)[:2] == urlsplit(self.href)[:2]:
+        if not has_own and _site(href) == _site(self.href):
             header = {**self.header, **header}
         return Action(href=href, header=header)
-
-    def request(
-        self, body: bytes | IO[bytes] | None = None, method: str = "GET"
-    ) -> urllib.request.Request:
-        """Return a request. Raises ValueError where the address is not one of the web."""
-        if urlsplit(self.href).scheme not in ("http", "https"):
-            raise ValueError("not an address of the web")
-        return urllib.request.Request(  # noqa: S310  # checked above
-            self.href, data=body, headers=dict(self.header), method=method
-        )
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: git does not either."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LfsAccess:
-    """The way to the server of the Order's repository. Raises Ended with what to mend."""
+    """The way to the server of the Order's repository, until the deadline of `git`."""
 
     git: Git
     order: Order
@@ -73,100 +72,148 @@ class LfsAccess:
     @classmethod
     def of(cls, git: Git, order: Order) -> "LfsAccess":
         """Return the one that git's own address and credentials lead to."""
-        roots = _configured(git, "http.sslCAInfo")
-        context = ssl.create_default_context(cafile=roots or None)
+        context = ssl.create_default_context()
+        if roots := _configured(git, "http.sslCAInfo"):
+            context.load_verify_locations(roots)
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), _Stay, urllib.request.HTTPSHandler(context=context)
         )
         return cls(git=git, order=order, opener=opener)
 
     def endpoint(self, operation: str) -> Action:
-        """Return the address of the LFS API; `operation` is download or upload."""
+        """Return the address of the LFS API; `operation` is download or upload.
+
+        Raises Ended, or LfsRefusalError where there is no such API.
+        """
         url = self.order.repository.url
         if url.startswith("http"):
             header = _configured(self.git, "--get-urlmatch", "http.extraHeader", url)
             name, _, value = header.partition(": ")
             stem = url.rstrip("/").removesuffix(".git")
             return Action(href=f"{stem}.git/info/lfs", header={name: value} if value else {})
-        user_and_host, path, port = _ssh_parts(url)
+        user_and_host, path, port = ssh_parts(url)
         ssh = shlex.split(_configured(self.git, "core.sshCommand"))
-        command = [
-            *ssh,
-            *port,
-            "--",
-            user_and_host,
-            f"git-lfs-authenticate {shlex.quote(path)} {operation}",
-        ]
+        asked = f"git-lfs-authenticate {shlex.quote(path)} {operation}"
         try:
             done = subprocess.run(  # noqa: S603  # words of the package's own address, quoted
-                command,
+                [*ssh, *port, "--", user_and_host, asked],
                 capture_output=True,
-                timeout=SILENT_SECONDS,
+                timeout=self._seconds(),
                 check=True,
                 stdin=subprocess.DEVNULL,
             )
             said = json.loads(done.stdout)
             return Action(href=str(said["href"]).rstrip("/"), header=_header(said.get("header")))
-        except subprocess.TimeoutExpired as error:
+        except (subprocess.TimeoutExpired, TimeoutError) as error:
             raise refusals.unreachable(url) from error
         except subprocess.CalledProcessError as error:
-            raise self._refused_by_ssh(error.stderr.decode(errors="replace")) from error
+            fault = classify(error.stderr.decode(errors="replace"))
+            if fault is Fault.OTHER:
+                raise LfsRefusalError(None) from error
+            raise refusals.remote_problem(self.order, GitError("lfs", "", fault=fault)) from error
         except (ValueError, TypeError, KeyError) as error:
-            raise self.absent() from error
+            raise LfsRefusalError(None) from error
 
-    def open(self, request: urllib.request.Request) -> Any:
-        """Send a request and return its answer, whose status is good."""
-        url = self.order.repository.url
-        try:
-            return self.opener.open(request, timeout=SILENT_SECONDS)
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise self._refused(error.code) from error
-        except (OSError, HTTPException, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            if isinstance(reason, ssl.SSLCertVerificationError):
-                raise self._problem(Fault.UNTRUSTED) from error
-            raise refusals.unreachable(url) from error
+    def send(
+        self,
+        action: Action,
+        method: str = "GET",
+        body: "Body | None" = None,
+        header: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a request and return its answer, whose status is good; a GET follows redirects.
 
-    def _refused(self, status: int) -> Ended:
-        if status in (401, 403):
-            return self._problem(Fault.DENIED)
-        if status in FULL:
-            return self._problem(Fault.FULL)
-        if status == 429 or status >= 500:
-            return refusals.unreachable(self.order.repository.url)
-        return self.absent()
+        What the action says of a header holds. Raises Ended if nobody answers as they should, and
+        LfsRefusalError.
+        """
+        for _ in range(REDIRECTS):
+            try:
+                return self.opener.open(
+                    _request(action, method, body, header or {}), timeout=self._seconds()
+                )
+            except urllib.error.HTTPError as error:
+                error.close()
+                there = error.headers.get("location") if 300 <= error.code < 400 else None
+                if method != "GET" or not there:
+                    raise LfsRefusalError(error.code) from error
+                action = Action(href=urljoin(action.href, there))
+            except ValueError as error:
+                raise LfsRefusalError(None) from error
+            except (OSError, HTTPException) as error:
+                reason = getattr(error, "reason", error)
+                if isinstance(reason, ssl.SSLCertVerificationError):
+                    untrusted = GitError("lfs", "", fault=Fault.UNTRUSTED)
+                    raise refusals.remote_problem(self.order, untrusted) from error
+                raise refusals.unreachable(self.order.repository.url) from error
+        raise LfsRefusalError(None)
 
-    def _refused_by_ssh(self, said: str) -> Ended:
-        fault = classify(said)
-        return self.absent() if fault is Fault.OTHER else self._problem(fault)
+    def in_time(self, content: IO[bytes]) -> "InTime":
+        """Return a stream of the same bytes that ends at the deadline, with TimeoutError."""
+        return InTime(content, self.git.deadline)
 
-    def _problem(self, fault: Fault) -> Ended:
-        return refusals.remote_problem(self.order, GitError("lfs", "", fault=fault))
+    def _seconds(self) -> float:
+        left = self.git.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return min(SILENT_SECONDS, left)
 
-    def absent(self) -> Ended:
-        """Return how the episode ends where there is no such API."""
-        url = refusals.public_url(self.order.repository.url)
-        return Ended(
-            Outcome.CONFIG,
-            f"The server of {url} does not speak Git LFS for it; turn it on there, or correct "
-            "spec.repository.lfs of the WorkPackage.",
-        )
+
+class InTime:
+    """A stream to read from until a deadline, a time.monotonic()."""
+
+    def __init__(self, content: IO[bytes], deadline: float) -> None:
+        self._content = content
+        self._deadline = deadline
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes. Raises TimeoutError."""
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
+        return self._content.read(size)
+
+
+Body = bytes | IO[bytes] | InTime
+
+
+def ssh_parts(url: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return USER@HOST, the path and ssh's words for the port."""
+    if "://" not in url:
+        found = _SHORT_URL.fullmatch(url)
+        user_and_host, path = (found[1], found[2]) if found else (url, "")
+        return user_and_host.replace("[", "").replace("]", ""), path, ()
+    parts = urlsplit(url)
+    user = f"{parts.username}@" if parts.username else ""
+    path = parts.path[1:] if parts.path.startswith("/~") else parts.path
+    port = ("-p", str(parts.port)) if parts.port else ()
+    return f"{user}{parts.hostname or ''}", path, port
+
+
+def _request(
+    action: Action, method: str, body: "Body | None", header: Mapping[str, str]
+) -> urllib.request.Request:
+    if not _site(action.href)[0].startswith("http"):
+        raise ValueError("not an address of the web")
+    headers = {**header, **action.header}
+    if "transfer-encoding" in map(str.lower, action.header):
+        headers.pop("Content-Length", None)
+    return urllib.request.Request(  # noqa: S310  # checked above
+        action.href,
+        data=body,
+        headers=headers,
+        method=method,
+    )
+
+
+def _site(href: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return "", ""
+    return parts.scheme, parts.netloc
 
 
 def _header(said: Any) -> dict[str, str]:
     return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
-
-
-def _ssh_parts(url: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return USER@HOST, the path and ssh's words for the port."""
-    if "://" not in url:
-        user_and_host, _, path = url.partition(":")
-        return user_and_host, path, ()
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    user = f"{parts.username}@" if parts.username else ""
-    return f"{user}{host}", parts.path, ("-p", str(parts.port)) if parts.port else ()
 
 
 def _configured(git: Git, *name: str) -> str:

@@ -1,7 +1,7 @@
 """Speaks with a Git LFS server: the batch API with basic transfers.
 
-Owns the requests and what must be true of the answers. Source: the Git LFS API documents of
-version 3.
+Owns the requests, what must be true of the answers, and what a refusal means. Source: the Git LFS
+API documents of version 3.
 """
 
 import hashlib
@@ -16,9 +16,11 @@ from typing import IO, Any
 from afresh.contract.words import Outcome
 from afresh.episode import refusals
 from afresh.episode.ending import Ended
-from afresh.episode.lfs_access import Action, LfsAccess
+from afresh.episode.git_faults import Fault, GitError
+from afresh.episode.lfs_access import Action, LfsAccess, LfsRefusalError
 
 MEDIA = "application/vnd.git-lfs+json"
+JSON = {"Content-Type": MEDIA, "Accept": MEDIA}
 AT_ONCE = 100
 CHUNK = 1 << 20
 ANSWER_BYTES = 8 << 20
@@ -46,8 +48,11 @@ class LfsRemote:
         for item, action, _ in self._actions(DOWNLOAD, items):
             if action is None:
                 raise self._lacks(item)
-            with self.access.open(action.request()) as answer, to.open("wb") as file:
-                self._copy(item, answer, file)
+            try:
+                with self.access.send(action) as answer, to.open("wb") as file:
+                    self._copy(item, answer, file)
+            except LfsRefusalError as refusal:
+                raise self._common(refusal) or self._lacks(item) from refusal
             yield item, to
         to.unlink(missing_ok=True)
 
@@ -60,22 +65,27 @@ class LfsRemote:
         for item, action, verify in self._actions(UPLOAD, items):
             if action is None:
                 continue
-            with reading(item) as content:
-                request = action.request(content, "PUT")
-                request.add_header("Content-Length", str(item.size))
-                request.add_header("Content-Type", "application/octet-stream")
-                self.access.open(request).close()
-            if verify:
-                body = json.dumps({"oid": item.oid, "size": item.size}).encode()
-                request = verify.request(body, "POST")
-                request.add_header("Content-Type", MEDIA)
-                request.add_header("Accept", MEDIA)
-                self.access.open(request).close()
+            try:
+                with reading(item) as content:
+                    header = {
+                        "Content-Length": str(item.size),
+                        "Content-Type": "application/octet-stream",
+                    }
+                    self.access.send(action, "PUT", self.access.in_time(content), header).close()
+                if verify:
+                    body = json.dumps({"oid": item.oid, "size": item.size}).encode()
+                    self.access.send(verify, "POST", body, JSON).close()
+            except LfsRefusalError as refusal:
+                raise self._common(refusal) or self._takes_not(item) from refusal
 
     def _actions(
         self, operation: str, items: Sequence[LargeObject]
     ) -> Iterator[tuple[LargeObject, Action | None, Action | None]]:
-        endpoint = self.access.endpoint(operation)
+        try:
+            endpoint = self.access.endpoint(operation)
+        except LfsRefusalError as refusal:
+            raise self._absent() from refusal
+        refused = self._lacks if operation == DOWNLOAD else self._takes_not
         for first in range(0, len(items), AT_ONCE):
             wanted = {item.oid: item for item in items[first : first + AT_ONCE]}
             for answer in self._batch(endpoint, operation, list(wanted.values())):
@@ -83,8 +93,9 @@ class LfsRemote:
                 if item is None:
                     continue
                 if answer.get("error"):
-                    raise self._lacks(item)
-                actions = answer.get("actions") or {}
+                    raise refused(item)
+                said = answer.get("actions")
+                actions = said if isinstance(said, dict) else {}
                 is_done = bool(answer.get("authenticated"))
                 yield (
                     item,
@@ -92,7 +103,7 @@ class LfsRemote:
                     endpoint.action(actions.get("verify"), is_done=is_done),
                 )
             if wanted:
-                raise self._lacks(next(iter(wanted.values())))
+                raise refused(next(iter(wanted.values())))
 
     def _batch(
         self, endpoint: Action, operation: str, items: Sequence[LargeObject]
@@ -105,20 +116,22 @@ class LfsRemote:
             "hash_algo": "sha256",
         }
         there = replace(endpoint, href=f"{endpoint.href}/objects/batch")
-        request = there.request(json.dumps(body).encode(), "POST")
-        request.add_header("Content-Type", MEDIA)
-        request.add_header("Accept", MEDIA)
-        with self.access.open(request) as answer:
-            try:
+        try:
+            with self.access.send(there, "POST", json.dumps(body).encode(), JSON) as answer:
                 said = json.loads(answer.read(ANSWER_BYTES))
-                return [item for item in said["objects"] if isinstance(item, dict)]
-            except (ValueError, TypeError, KeyError, OSError, HTTPException) as error:
-                raise self.access.absent() from error
+            return [item for item in said["objects"] if isinstance(item, dict)]
+        except LfsRefusalError as refusal:
+            raise self._common(refusal) or self._absent() from refusal
+        except (OSError, HTTPException) as error:
+            raise refusals.unreachable(self.access.order.repository.url) from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._absent() from error
 
     def _copy(self, item: LargeObject, answer: IO[bytes], file: IO[bytes]) -> None:
         digest, left = hashlib.sha256(), item.size
+        content = self.access.in_time(answer)
         try:
-            while chunk := answer.read(min(CHUNK, left + 1)):
+            while chunk := content.read(min(CHUNK, left + 1)):
                 digest.update(chunk)
                 file.write(chunk)
                 left -= len(chunk)
@@ -129,10 +142,36 @@ class LfsRemote:
         if left or digest.hexdigest() != item.oid:
             raise self._lacks(item)
 
-    def _lacks(self, item: LargeObject) -> Ended:
-        url = refusals.public_url(self.access.order.repository.url)
-        return Ended(
-            Outcome.CONFIG,
-            f"The server of {url} lacks the Git LFS object {item.oid[:12]}, or refuses it; "
-            "push it there with git lfs push.",
+    def _common(self, refusal: LfsRefusalError) -> Ended | None:
+        """Return how the episode ends by a status that means the same of every request."""
+        status = refusal.status or 0
+        if status == 413:
+            return self._problem(Fault.TOO_LARGE)
+        if status in (401, 403):
+            return self._problem(Fault.DENIED)
+        if status in (507, 509):  # no room; no bandwidth left
+            return self._problem(Fault.FULL)
+        if status == 429 or status >= 500:
+            return self._problem(Fault.UNREACHABLE)
+        return None
+
+    def _problem(self, fault: Fault) -> Ended:
+        return refusals.remote_problem(self.access.order, GitError("lfs", "", fault=fault))
+
+    def _absent(self) -> Ended:
+        return self._config(
+            "does not speak Git LFS for it; turn it on there, or correct spec.repository.lfs of "
+            "the WorkPackage."
         )
+
+    def _lacks(self, item: LargeObject) -> Ended:
+        oid = item.oid[:12]
+        return self._config(f"lacks the Git LFS object {oid}; push it there with git lfs push.")
+
+    def _takes_not(self, item: LargeObject) -> Ended:
+        oid = item.oid[:12]
+        return self._config(f"refuses the Git LFS object {oid}; allow uploads of its size there.")
+
+    def _config(self, said: str) -> Ended:
+        url = refusals.public_url(self.access.order.repository.url)
+        return Ended(Outcome.CONFIG, f"The server of {url} {said}")

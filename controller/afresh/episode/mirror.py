@@ -26,6 +26,7 @@ GIVEN_UP = "given-up"
 # Part of the two minutes that the pod's deadline leaves beyond the commands' own.
 FILL_SECONDS = 60.0
 RETRY_SECONDS = 3600.0
+TIRING_SECONDS = 10.0
 FRESH_SECONDS = 600.0
 # Longer than any episode may take.
 UNUSED_SECONDS = 7 * 86400.0
@@ -137,10 +138,11 @@ class Mirror:
     def _renewed(self, found: Path | None) -> Path:
         if found is None:
             return self._make()
+        began = time.monotonic()
         try:
             self._refresh(found)
         except GitError as error:
-            if error.fault is not Fault.OTHER:  # that one is damaged, and made anew
+            if time.monotonic() - began > TIRING_SECONDS:
                 self._give_up(error)
             raise
         self._remove_unused()

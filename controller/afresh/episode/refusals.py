@@ -50,12 +50,11 @@ def remote_problem(order: Order, error: GitError) -> Ended:
     return unreachable(repository.url)
 
 
-def unreachable(url: str) -> Ended:
-    """Return how the episode ends when nobody answers at the repository's address."""
+def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> Ended:
+    """Return how the episode ends when nobody answers at an address, which `field` gives."""
     return Ended(
         Outcome.INFRASTRUCTURE,
-        f"The repository {public_url(url)} cannot be reached; "
-        "check spec.repository.url of the WorkPackage and the network.",
+        f"The repository {public_url(url)} cannot be reached; check {field} and the network.",
     )
 
 

@@ -29,14 +29,14 @@ def shown(git: Git, order: Order, commit: str) -> str:
 def stored(git: Git, order: Order, commit: str, index: Path) -> tuple[str, tuple[str, ...]]:
     """Return the tree to commit on `commit` for what is staged in `index`.
 
-    The other half are sentences about what is not kept. Raises GitError or OSError.
+    The other half are sentences about what is not kept. Raises Ended, GitError or OSError.
     """
     if not _asks(order):
         return git.text("write-tree", index=index), ()
     from afresh.episode import large_files, submodules  # noqa: PLC0415  # as above
 
     warnings = submodules.take_out(git, order, commit, index)
-    large_files.take_out(git, order, index)
+    large_files.take_out(git, order, commit, index)
     return git.text("write-tree", index=index), warnings
 
 

@@ -6,8 +6,9 @@ tree's `.gitmodules` is never read.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
@@ -18,6 +19,7 @@ from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
 
 GITLINK = "160000"
+FIELD = "spec.repository.submodules of the WorkPackage"
 REMOVED = f"0 {'0' * 40}"
 
 
@@ -35,7 +37,7 @@ def put_in(git: Git, order: Order, commit: str, index: Path) -> None:
     for number, link in enumerate(_links(git, order, commit)):
         if not _is_here(git, link):
             _fetch(git, order, link, f"refs/afresh/submodules/{number}")
-        _enter(git, [f"{REMOVED}\t{link.path}"], index)
+        git.enter([f"{REMOVED}\t{link.path}"], index)
         git.run("read-tree", f"--prefix={link.path}/", link.commit, index=index)
 
 
@@ -49,7 +51,7 @@ def take_out(git: Git, order: Order, commit: str, index: Path) -> tuple[str, ...
             changed.append(f"Changes below {one_line(link.path)} are not kept: it is a submodule.")
         names = os.fsdecode(git.run("ls-files", "-z", "--", f":(literal){link.path}", index=index))
         lines = [f"{REMOVED}\t{name}" for name in names.split("\0") if name]
-        _enter(git, [*lines, f"{GITLINK} {link.commit}\t{link.path}"], index)
+        git.enter([*lines, f"{GITLINK} {link.commit}\t{link.path}"], index)
     return tuple(changed)
 
 
@@ -89,17 +91,23 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
             timeout=REMOTE_SECONDS,
         )
     except GitError as error:
-        if error.fault in (Fault.REF_MISSING, Fault.OTHER):
-            raise Ended(
-                Outcome.CONFIG,
-                f"The submodule {one_line(link.path)} has no commit {link.commit[:12]} at "
-                f"{refusals.public_url(link.url)}; push it there, or correct "
-                "spec.repository.submodules of the WorkPackage.",
-            ) from error
-        there = replace(order, repository=replace(order.repository, url=link.url))
-        raise refusals.remote_problem(there, error) from error
+        if error.fault is Fault.UNREACHABLE:
+            raise refusals.unreachable(link.url, FIELD) from error
+        raise Ended(
+            Outcome.AUTH if error.fault is Fault.DENIED else Outcome.CONFIG,
+            f"The submodule {one_line(link.path)} cannot be had from "
+            f"{refusals.public_url(link.url)}: "
+            f"{_why(order, link, error.fault)}; correct that, or {FIELD}.",
+        ) from error
 
 
-def _enter(git: Git, lines: list[str], index: Path) -> None:
-    stdin = b"".join(os.fsencode(line) + b"\0" for line in lines)
-    git.run("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
+def _why(order: Order, link: Link, fault: Fault) -> str:
+    if fault is Fault.DENIED:
+        name = order.repository.secret_name
+        used = name and urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
+        return f'it denies access with Secret "{name}"' if used else "it asks for credentials"
+    if fault is Fault.UNTRUSTED:
+        return "its server's identity cannot be verified"
+    if fault is Fault.NOT_FOUND:
+        return "there is no such repository"
+    return f"it does not give out commit {link.commit[:12]}"

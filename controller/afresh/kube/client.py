@@ -29,6 +29,7 @@ from afresh.kube.errors import (
 )
 
 Manifest = dict[str, Any]
+REFRESH_SECONDS = 10
 TIMEOUT_SECONDS = 30
 POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
@@ -72,8 +73,14 @@ TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 class Kube:
     """The API server, as the operator's ServiceAccount or the user's kubeconfig may use it."""
 
-    def __init__(self, api: client.ApiClient, namespace: str = "default") -> None:
+    def __init__(
+        self,
+        api: client.ApiClient,
+        namespace: str = "default",
+        refreshing: asyncio.Task[None] | None = None,
+    ) -> None:
         self._api = api
+        self._refreshing = refreshing
         self._host = urlsplit(api.configuration.host).netloc
         self.namespace = namespace
         """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
@@ -88,22 +95,28 @@ class Kube:
         """
         settings = client.Configuration()
         settings.connection_pool_maxsize = 64
+        refreshing = None
         try:
             if kubeconfig or context or not _in_cluster():
                 loaded = await config.load_kube_config(
                     kubeconfig, context, client_configuration=settings
                 )
                 namespace = loaded.current_context["context"].get("namespace")
+                # A program of the kubeconfig gives tokens that are good for minutes.
+                again = config.refresh_token(loaded, settings, interval=REFRESH_SECONDS)
+                refreshing = asyncio.create_task(again)
             else:
                 config.load_incluster_config(client_configuration=settings)
                 namespace = _pod_namespace()
-            return cls(client.ApiClient(configuration=settings), namespace or "default")
+            return cls(client.ApiClient(configuration=settings), namespace or "default", refreshing)
         # The loader does not ask whether a file has the form of a kubeconfig.
         except (config.ConfigException, yaml.YAMLError, *ODD_FILE) as error:
             raise _unconfigured(kubeconfig, error) from error
 
     async def close(self) -> None:
         """Close the connections."""
+        if self._refreshing:
+            self._refreshing.cancel()
         await self._api.close()
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Manifest:

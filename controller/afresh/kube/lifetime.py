@@ -11,8 +11,8 @@ from aiohttp import web
 
 @asynccontextmanager
 async def serving(app: web.Application, port: int) -> AsyncIterator[None]:
-    """Serve `app` on all addresses."""
-    runner = web.AppRunner(app, access_log=None)
+    """Serve `app` on all addresses. A client that is slow delays its end by a second at most."""
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
     try:
         await web.TCPSite(runner, port=port).start()

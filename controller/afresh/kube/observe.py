@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from afresh.api.agent_class import AgentClass
 from afresh.api.meta import KubernetesObject
 from afresh.api.package_status import SubtaskRecord
-from afresh.api.phases import PackagePhase
+from afresh.api.phases import ENDED
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import LABEL_PACKAGE
@@ -38,7 +38,6 @@ from afresh.kube.queue import Key
 # A Job without a started pod tells why only in Events; they are not there at once.
 POD_ENDS = ("Succeeded", "Failed")
 QUIET_START = timedelta(seconds=4)
-ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.FAILED, PackagePhase.NEEDS_REVIEW})
 
 
 K = TypeVar("K", bound=KubernetesObject)

@@ -29,11 +29,14 @@ class Standby:
         return app
 
     async def _pass_on(self, request: web.Request) -> web.Response:
+        token = request.headers.get("Authorization", "")
+        if not token:
+            return _answer("a bearer token is needed", 401)
         address = self.lease.leader_address
         # A Report is passed on once: what is known of the leader may be old.
         if address is None or PASSED_ON in request.headers:
             return _answer("no operator leads now")
-        headers = {"Authorization": request.headers.get("Authorization", ""), PASSED_ON: "1"}
+        headers = {"Authorization": token, PASSED_ON: "1"}
         body = await request.read()
         limit = aiohttp.ClientTimeout(total=SECONDS)
         try:
@@ -48,5 +51,5 @@ class Standby:
             return _answer("the operator that leads does not answer")
 
 
-def _answer(text: str) -> web.Response:
-    return web.json_response({"message": text}, status=503)
+def _answer(text: str, status: int = 503) -> web.Response:
+    return web.json_response({"message": text}, status=status)

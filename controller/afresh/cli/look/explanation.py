@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
-from afresh.cli.look.camel import camel_cased
 from afresh.cli.look.package_view import is_current
+from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
 from afresh.core import graph
 from afresh.core.actions import (
@@ -96,7 +96,8 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values under camelCase names."""
-        return camel_cased(self)
+        fields: dict[str, Any] = plain_value(self)
+        return fields
 
 
 def explain(
@@ -131,7 +132,7 @@ def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> st
 
 def _recorded(package: WorkPackage) -> Standing:
     status = package.status
-    ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+    ready = status.message
     return Standing(
         phase=status.phase or PackagePhase.PENDING,
         reason=plain_line(status.reason),

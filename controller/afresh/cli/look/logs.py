@@ -9,14 +9,14 @@ import json
 import sys
 from dataclasses import dataclass, field
 
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
 from afresh.cli.look.episode_choice import Chosen, choose, episodes
 from afresh.cli.look.episode_log import LogReader
 from afresh.cli.look.following import Collection, Live
-from afresh.cli.look.package_view import OVER, is_current
+from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import LogLook, Output
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.requests import CommandError
@@ -134,7 +134,7 @@ class _Logs:
         records = {record.id: record for record in package.status.subtasks}
         record = records.get(self.look.subtask or "")
         settled = record is not None and record.phase in SETTLED
-        return is_current(package) and (settled or package.status.phase in OVER)
+        return is_current(package) and (settled or package.status.phase in ENDED)
 
     def _say_why_not(self, *, over: bool) -> None:
         """Say once where the package stands when that keeps further logs from coming."""
@@ -142,7 +142,7 @@ class _Logs:
         if package is None or (package.status.phase is PackagePhase.RUNNING and not over):
             return
         status = package.status
-        ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+        ready = status.message
         said = f"{self.look.target.package} is {status.phase or 'Pending'}: {plain_line(ready)}"
         if ready and said != self._said:
             self._said = said

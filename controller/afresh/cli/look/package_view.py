@@ -10,10 +10,10 @@ from typing import Any
 
 from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.package_status import SubtaskRecord
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.subtask import Attempt, SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.look.camel import camel_cased
+from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
 from afresh.core.graph import satisfied
 from afresh.core.names import subtask_name
@@ -22,7 +22,6 @@ from afresh.core.records import new_record
 from afresh.core.status import dollars
 from afresh.core.usage import TOKENS
 
-OVER = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 """The phases in which nothing goes on by itself."""
 
 # What the agent had of an episode, and what its verification had: from and to.
@@ -86,11 +85,12 @@ class PackageView:
     @property
     def over(self) -> bool:
         """Whether nothing goes on until a person does something."""
-        return self.current and self.phase in OVER
+        return self.current and self.phase in ENDED
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values under camelCase names."""
-        return camel_cased(self)
+        fields: dict[str, Any] = plain_value(self)
+        return fields
 
 
 def view_of(
@@ -101,7 +101,7 @@ def view_of(
 ) -> PackageView:
     """Return what is to be seen of `package`; without `children`, nothing of its subtasks."""
     meta, status = package.metadata, package.status
-    ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+    ready = status.message
     created = meta.creation_timestamp
     return PackageView(
         namespace=meta.namespace,

@@ -17,7 +17,8 @@ from afresh.kube.errors import NotFoundError
 from afresh.kube.observe import parse
 
 # A class or a Secret that is applied along with its package may come a moment after it.
-STALL_SECONDS = 5.0
+PASSING_SECONDS = 5.0
+PASSING = frozenset({Awaited.STALLED, Awaited.SUSPENDED})
 
 
 def wait(look: WaitLook) -> int:
@@ -44,9 +45,9 @@ async def outcome(look: WaitLook, live: Live, collection: Collection) -> int:
         async with asyncio.timeout(look.seconds):
             state = await _end(look, live, collection)
     except TimeoutError:
-        _say(look, _package(live, collection), timed_out=True)
+        _say(look, _package(live, collection), collection.namespace, timed_out=True)
         return TIMED_OUT
-    _say(look, _package(live, collection))
+    _say(look, _package(live, collection), collection.namespace)
     return 0 if state is look.awaited else EXIT_CODES[state]
 
 
@@ -57,12 +58,12 @@ async def _end(look: WaitLook, live: Live, collection: Collection) -> Awaited:
         ends = state is look.awaited or (
             look.awaited is not Awaited.DELETED and state in EXIT_CODES
         )
-        passing = state is Awaited.STALLED and state is not look.awaited
+        passing = state in PASSING and state is not look.awaited
         if state and ends and not passing:
             return state
         # A stall that passes by itself is none.
-        if not await live.changed(STALL_SECONDS if passing and ends else None):
-            return Awaited.STALLED
+        if not await live.changed(PASSING_SECONDS if passing and ends else None) and state:
+            return state
 
 
 def _package(live: Live, collection: Collection) -> WorkPackage | None:
@@ -78,16 +79,19 @@ def _state(package: WorkPackage | None) -> Awaited | None:
     return Awaited(phase) if phase and is_current(package) else None
 
 
-def _say(look: WaitLook, package: WorkPackage | None, *, timed_out: bool = False) -> None:
+def _say(
+    look: WaitLook, package: WorkPackage | None, namespace: str | None, *, timed_out: bool = False
+) -> None:
     name = look.target.package
     if package is None:
-        facts = {"name": name, "phase": str(Awaited.DELETED), "reason": "", "message": ""}
+        facts = {"namespace": namespace, "name": name, "phase": str(Awaited.DELETED)}
+        facts |= dict.fromkeys(("reason", "message", "progress", "cost"), "")
         said = f"{name} is gone."
     else:
         status = package.status
-        ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+        ready = status.message
         facts = {
-            "namespace": package.metadata.namespace,
+            "namespace": namespace,
             "name": name,
             "phase": str(status.phase or "Pending"),
             "reason": plain_line(status.reason),

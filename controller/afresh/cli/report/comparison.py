@@ -10,14 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
+from afresh.cli.plain_values import plain_value
 from afresh.cli.report.attempts import Ending, Tokens
-from afresh.cli.report.plain_values import plain_value
 from afresh.cli.report.report import Row, rows_of, totals_of
 
-ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 # What a person answers while a package runs does not make it another package.
 ASKED = ("prompt", "files", "max_new_files", "depends_on", "verify")
 SURROUNDINGS = (

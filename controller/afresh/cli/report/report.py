@@ -13,6 +13,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
+from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.report.attempts import (
     Change,
@@ -25,7 +26,6 @@ from afresh.cli.report.attempts import (
     tried,
 )
 from afresh.cli.report.branch_files import Notes
-from afresh.cli.report.plain_values import plain_value
 from afresh.cli.report.waiting import Waiting, waiting
 from afresh.core.records import new_record
 
@@ -110,7 +110,7 @@ def report_on(
 ) -> Report:
     """Return the report on `package`, with its Subtasks and what was read from its branch."""
     status = package.status
-    ready = next((item.message for item in status.conditions if item.type == "Ready"), "")
+    ready = status.message
     rows = rows_of(package, children)
     return Report(
         namespace=package.metadata.namespace,
