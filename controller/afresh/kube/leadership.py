@@ -42,11 +42,11 @@ async def leading(
     async with AsyncExitStack() as stack:
         own = await Kube.connect()
         stack.push_async_callback(own.close)
-        lease = _lease(settings, own)
+        lease = _lease(settings, own, health)
         kube.write_seconds = lease.write_seconds
         leads = metrics.LEADER.labels(settings.lease_name)
         async with serving(Standby(lease).application(), settings.report_port):
-            health.waits_for = None
+            health.waits_for = f"the Lease {settings.lease_name} cannot be read"
             led = await until(stop, lease.acquire())
         stack.push_async_callback(lease.release)
         leads.set(led)
@@ -69,11 +69,15 @@ def _overdue(lease: Lease) -> str | None:
     return "the Lease was not renewed in time, and the operator has not ended"
 
 
-def _lease(settings: Settings, kube: Kube) -> Lease:
+def _lease(settings: Settings, kube: Kube, health: Health) -> Lease:
+    def ready() -> None:  # a standby passes Reports on
+        health.waits_for = None
+
     host = f"[{settings.pod_ip}]" if ":" in settings.pod_ip else settings.pod_ip
     return Lease(
         kube,
         name=settings.lease_name or "",
         holder=f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}",
         address=f"http://{host}:{settings.report_port}",
+        on_known=ready,
     )

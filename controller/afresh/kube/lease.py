@@ -27,11 +27,15 @@ ADDRESS = "afresh.dev/report-address"
 class Lease:
     """One operator's claim to the Lease `name`. `address` is the URL of its report server.
 
-    `kube` must be a connection of its own, so that nothing else delays a renewal.
+    `kube` must be a connection of its own, so that nothing else delays a renewal. `on_known` is
+    called once the Lease has been read for the first time.
     """
 
-    def __init__(self, kube: Kube, *, name: str, holder: str, address: str) -> None:
+    def __init__(
+        self, kube: Kube, *, name: str, holder: str, address: str, on_known: Callable[[], None]
+    ) -> None:
         self._kube = kube
+        self._on_known = on_known
         self._name = name
         self._holder = holder
         self._address = address
@@ -106,6 +110,8 @@ class Lease:
 
     async def _read(self) -> None:
         found = await self._kube.get(LEASES, self._kube.namespace, self._name)
+        if self._known is None:
+            self._on_known()
         if self._known is None or found.get("spec", {}) != self._spec:
             self._seen_at = clock.elapsed()
         self._known = found
