@@ -16,13 +16,13 @@ _PROGRAMS = (f"{PROGRAM} ", "kubectl ")
 
 def render() -> str:
     """Return a section for every command: what it does, its arguments, options and examples."""
-    context = click.Context(afresh, info_name=PROGRAM)
+    context = click.Context(afresh, info_name=PROGRAM, **afresh.context_settings)
     return "\n".join(line for item in _commands(context) for line in _section(item)).rstrip()
 
 
 def examples() -> list[str]:
     """Return every example that a command's help gives."""
-    context = click.Context(afresh, info_name=PROGRAM)
+    context = click.Context(afresh, info_name=PROGRAM, **afresh.context_settings)
     return [found for item in _commands(context) for found in _examples(_help(item.command))]
 
 

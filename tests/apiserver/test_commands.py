@@ -142,7 +142,7 @@ def test_copy_is_asked_for_the_same_on_its_own_branch_and_without_what_people_an
         " afresh/demo-2.\n"
     )
     assert made["context"]["mode"] == "Persistent"
-    assert made["repository"] == {"url": URL, "baseRef": "v1"}
+    assert made["repository"] == {"url": URL, "baseRef": "v1", "lfs": False}
     assert [item["revision"] for item in made["subtasks"]] == [0, 0]
     assert made["subtasks"][1]["guidance"] == ["Use JWT."]
     assert made["maxEpisodes"] == 9

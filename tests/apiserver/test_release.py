@@ -139,7 +139,9 @@ def test_classes_come_with_the_first_install_of_the_operator(
     assert "agentclass.afresh.dev/codex" not in kubectl("get", "agentclasses", "-o", "name")
 
 
-def test_a_release_is_small(releases: Releases) -> None:
+def test_a_release_is_small(kubectl: Kubectl, releases: Releases) -> None:
+    # Classes are the cluster's, and other tests have made theirs.
+    kubectl("delete", "agentclasses", "claude", "gemini", "--ignore-not-found")
     everything = ["admission.enabled=true", "replicas=2"]
     everything += [f"agentClasses.{name}.enabled=true" for name in ("claude", "gemini")]
 

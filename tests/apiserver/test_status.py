@@ -116,7 +116,7 @@ def test_subtasks_listed_show_their_marker(kubectl: Kubectl, namespace: str) -> 
     header, row = _table(kubectl("get", "st", "-n", namespace))
 
     assert header == ["NAME", "ID", "MARKER", "PHASE", "REASON", "ATTEMPTS", "COST", "AGE"]
-    assert row[:-1] == ["demo-t002", "[!]", "NeedsReview", "Blocked", "1", "$0.10"]
+    assert row[:-1] == ["demo-t002", "T002", "[!]", "NeedsReview", "Blocked", "1", "$0.10"]
 
 
 def test_classes_listed_show_what_they_run(kubectl: Kubectl, namespace: str) -> None:

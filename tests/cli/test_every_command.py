@@ -30,7 +30,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def needed(name: str) -> list[str]:
     """The arguments that the command cannot do without."""
     return [
-        item.make_metavar(click.Context(afresh.commands[name]))
+        item.make_metavar(click.Context(afresh.commands[name], **afresh.context_settings))
         for item in afresh.commands[name].params
         if isinstance(item, click.Argument) and item.required
     ]

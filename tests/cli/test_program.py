@@ -51,7 +51,9 @@ def test_program_has_the_commands_that_a_person_looks_at_a_package_and_answers_i
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_has_an_example(name: str):
-    text = afresh.commands[name].get_help(click.Context(afresh.commands[name]))
+    text = afresh.commands[name].get_help(
+        click.Context(afresh.commands[name], **afresh.context_settings)
+    )
 
     assert f"Example: afresh {name}" in text
 
@@ -65,7 +67,9 @@ def test_every_command_that_needs_a_cluster_takes_the_same_options_for_it(name: 
 
 
 def test_cancel_says_how_to_do_the_same_with_kubectl():
-    text = afresh.commands["cancel"].get_help(click.Context(afresh.commands["cancel"]))
+    text = afresh.commands["cancel"].get_help(
+        click.Context(afresh.commands["cancel"], **afresh.context_settings)
+    )
 
     assert "kubectl annotate --overwrite wp" in text
     assert "afresh.dev/cancel-requested-at" in text

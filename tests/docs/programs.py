@@ -53,7 +53,7 @@ def check_make(words: Words) -> None:
 
 def check_afresh(words: Words) -> None:
     """Parse the words as the program does, and run nothing."""
-    context = click.Context(afresh, info_name="afresh")
+    context = click.Context(afresh, info_name="afresh", **afresh.context_settings)
     left = list(words)
     while isinstance(context.command, click.Group) and not {"--help", "-h"} & {*left[:1]}:
         name, command, left = context.command.resolve_command(context, left)

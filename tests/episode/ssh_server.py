@@ -49,7 +49,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         "PasswordAuthentication no\nPermitRootLogin yes\n"
         f"SetEnv PATH={folder}/bin:/usr/bin:/bin\n"
     )
-    made = not PRIVILEGE_SEPARATION.exists()
+    # It stays: tests beside these may need it.
     PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
     process = subprocess.Popen(
         [program, "-D", "-e", "-f", str(folder / "config")],
@@ -63,8 +63,6 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     finally:
         process.terminate()
         process.wait(timeout=120)
-        if made:
-            PRIVILEGE_SEPARATION.rmdir()
 
 
 def listens(port: int) -> bool:

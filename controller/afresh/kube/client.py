@@ -234,10 +234,7 @@ class Kube:
     async def _call_once(
         self, method: str, path: str, query: dict[str, str] | None, body: Any
     ) -> Manifest:
-        seconds = TIMEOUT_SECONDS if method == "GET" else min(TIMEOUT_SECONDS, self.write_seconds())
-        if seconds <= 0:
-            raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")
-        answer = await self._open(method, path, query, body, patience=seconds)
+        answer = await self._open(method, path, query, body, patience=TIMEOUT_SECONDS)
         try:
             parsed: Manifest = json.loads(await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -263,6 +260,10 @@ class Kube:
             body=body,
             auth_settings=["BearerToken"],
         )
+        if method != "GET":  # asked last: a process may have slept until here
+            patience = min(TIMEOUT_SECONDS, self.write_seconds())
+            if patience <= 0:
+                raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")
         code = "<error>"
         try:
             answer = await self._api.call_api(*request, _request_timeout=patience)
