@@ -155,10 +155,11 @@ def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keep
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"), entry("T2"))
-    ended = {"jobName": "demo-t1-1-abc", "outcome": "VerifyFailed"}
+    ended = {"outcome": "VerifyFailed"}
     subtask(
         kubectl, namespace,
-        {"number": 1, **ended, "logTail": "first\n  \x1b[31mred\n"}, {"number": 2, **ended},
+        {"number": 1, "jobName": "demo-t1-1-abc", "logTail": "first\n  \x1b[31mred\n", **ended},
+        {"number": 2, "jobName": "demo-t1-2-abc", **ended},
     )  # fmt: skip
     subtask(kubectl, namespace, id="T2")
     stands(kubectl, namespace, "NeedsReview")
@@ -168,7 +169,7 @@ def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keep
     lines = afresh("logs", "demo", "T1", "--attempt", "1", "-o", "json").stdout.splitlines()
     never = afresh("logs", "demo", "T2")
 
-    assert kept.stdout == "first\n  red\n"
+    assert (kept.stdout, kept.returncode) == ("first\n  red\n", 0), kept.stderr
     assert kept.stderr == (
         "--- T1, attempt 1, ended with VerifyFailed: its pod is gone; these are the last lines,"
         " kept in the status\n"

@@ -31,7 +31,8 @@ class Releases:
     def upgrade(self, name: str, *words: str, chart: Path | None = None) -> str:
         """Install or upgrade a chart; return what was said against it."""
         source = str(chart or ROOT / "charts" / name)
-        return self.helm("upgrade", "--install", name, source, *words)
+        # What is the cluster's, other tests have made too.
+        return self.helm("upgrade", "--install", "--take-ownership", name, source, *words)
 
     def helm(self, *words: str) -> str:
         """Run Helm in the namespace; return what was said against it."""
@@ -139,9 +140,14 @@ def test_classes_come_with_the_first_install_of_the_operator(
     assert "agentclass.afresh.dev/codex" not in kubectl("get", "agentclasses", "-o", "name")
 
 
-def test_a_release_is_small(kubectl: Kubectl, releases: Releases) -> None:
-    # Classes are the cluster's, and other tests have made theirs.
-    kubectl("delete", "agentclasses", "claude", "gemini", "--ignore-not-found")
+def test_two_replicas_beside_one_that_runs_are_refused_with_what_to_do(releases: Releases) -> None:
+    said = releases.upgrade(OPERATOR, "--set", "replicas=2")
+
+    assert f"kubectl delete deployment afresh-operator -n {releases.namespace}" in said
+
+
+def test_a_release_is_small(releases: Releases) -> None:
+    releases.kubectl("delete", "deployment", "afresh-operator", "-n", releases.namespace)
     everything = ["admission.enabled=true", "replicas=2"]
     everything += [f"agentClasses.{name}.enabled=true" for name in ("claude", "gemini")]
 
