@@ -46,7 +46,7 @@ def entries_of(log: Path, account: str = ACCOUNT) -> list[Entry]:
     """Return what the account asked for, from the log and its older parts."""
     parts = sorted(log.parent.glob(f"{log.stem}*{log.suffix}"))
     lines = (line for part in parts for line in part.read_text().splitlines())
-    mine = (raw for raw in map(json.loads, lines) if raw["user"]["username"] == account)
+    mine = (raw for raw in map(json.loads, lines) if raw["user"].get("username") == account)
     return list(_entries(mine))
 
 
