@@ -8,12 +8,25 @@ import time
 from pathlib import Path
 from string import Template
 
-from target import REPOSITORY, Target, progress
+from target import REPOSITORY, DemoError, Target, progress
 
 SYSTEM = "afresh-system"
 CHARTS = REPOSITORY / "charts"
 MANIFESTS = REPOSITORY / "deploy" / "manifests"
 OVERLAY = REPOSITORY / "deploy" / "demo" / "manifests" / "kustomization.yaml"
+
+
+def refuse_anothers(target: Target) -> None:
+    """Raise DemoError where an operator is at work that no demo has installed."""
+    found = target.kubectl(
+        "get", "deployment", "afresh-operator", "-n", SYSTEM, "--ignore-not-found",
+        "-o", "jsonpath={.metadata.name} {.spec.template.metadata.annotations.started}",
+    )  # fmt: skip
+    if len(found.split()) == 1:
+        raise DemoError(
+            f"there is an Afresh in {SYSTEM} that is not the demo's: use another cluster, "
+            "or your own packages on this one"
+        )
 
 
 def install_with_helm(target: Target) -> None:

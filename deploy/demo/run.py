@@ -14,7 +14,7 @@ import time
 from string import Template
 from typing import Any
 
-from installation import INSTALLERS, remove_operator
+from installation import INSTALLERS, refuse_anothers, remove_operator
 from target import IMAGES, REPOSITORY, DemoError, Target, current, own, progress, using_current
 
 NAME = "demo"
@@ -35,6 +35,7 @@ def main() -> int:
             return _remove(using_current())
         target = current() if options.cluster == "current" else own(NAME, IMAGES)
         api_key = _api_key(options.model)
+        refuse_anothers(target)
         INSTALLERS[options.install](target)
         start_servers(target, api_key)
         _apply_package(target, options.model)
@@ -104,6 +105,7 @@ def start_servers(target: Target, api_key: str) -> None:
 
 def _remove(target: Target) -> int:
     """Take everything of the demo off somebody's cluster but the CRDs, which may be in use."""
+    refuse_anothers(target)
     with progress.step("removing the demo, its secrets and the operator"):
         _delete_namespace(target)
         target.kubectl("delete", "agentclass", "demo-claude", "--ignore-not-found")

@@ -76,8 +76,8 @@ class Lease:
         led = self.write_seconds() > 0
         self._give_up()
         if led:
-            spec = {**self._spec, "holderIdentity": "", "leaseDurationSeconds": 1}
-            await self._try(lambda: self._write(spec))
+            free = {"holderIdentity": "", "leaseDurationSeconds": 1}
+            await self._try(lambda: self._change(lambda: free))
 
     async def _try(self, act: Callable[[], Awaitable[bool]]) -> bool:
         """Do it, in a time that leaves some for another try; trouble that passes is a no."""
@@ -101,12 +101,15 @@ class Lease:
         )
 
     async def _renew(self) -> bool:
-        """Renew what was read last; after a conflict, what is there now, if it is still ours."""
+        return await self._change(lambda: self._claim(_now()))
+
+    async def _change(self, changes: Callable[[], dict[str, Any]]) -> bool:
+        """Change what was read last; after a conflict, what is there now, if it is still ours."""
         try:
-            return await self._write(self._spec | self._claim(_now()))
+            return await self._write(self._spec | changes())
         except ConflictError:
             await self._read()
-            return self._is_mine() and await self._write(self._spec | self._claim(_now()))
+            return self._is_mine() and await self._write(self._spec | changes())
 
     async def _read(self) -> None:
         found = await self._kube.get(LEASES, self._kube.namespace, self._name)
