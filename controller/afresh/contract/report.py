@@ -118,7 +118,7 @@ def parse(text: str) -> Report:
 def _cuts(report: Report) -> Iterator[Report]:
     yield report
     for size in (1024, 512, 256, 0):
-        yield _shorten(report, _Sizes(log=size, tail=max(size, 256), summary=min(size, 100)))
+        yield _shorten(report, _Sizes(log=size, tail=max(size, 256), summary=size // 3))
     for size in (128, 64, 0):
         yield _shorten(report, _Sizes(tail=size, message=max(size, 100)))
     bare = _shorten(report, _Sizes(message=40))
@@ -170,13 +170,17 @@ def _shorten(report: Report, sizes: _Sizes) -> Report:
             replace(
                 item,
                 message=item.message[: sizes.message if item.commit else max(sizes.message, 200)],
-                summary=item.summary[: sizes.summary],
+                summary=_start(item.summary, sizes.summary),
                 verify=item.verify
                 and replace(item.verify, tail=_end(item.verify.tail, sizes.tail)),
             )
             for item in report.results
         ),
     )
+
+
+def _start(text: str, size: int) -> str:
+    return text if len(text) <= size else f"{text[: size - 1]}…" if size else ""
 
 
 def _end(text: str, size: int) -> str:
