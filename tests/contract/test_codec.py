@@ -189,7 +189,7 @@ def test_unknown_fields_are_ignored_so_that_a_newer_runner_can_be_read() -> None
 
 def test_a_summary_that_is_cut_says_so_and_outlasts_half_of_the_log() -> None:
     done = Result(id="T1", outcome=Outcome.SUCCESS, commit="c", summary="word " * 80)
-    told = Report(episode="e", final=True, log_tail="x" * 2900, results=(done,))
+    told = Report(episode="e", stage="report", final=True, log_tail="x" * 2900, results=(done,))
 
     read = report.parse(report.fit(told))
 

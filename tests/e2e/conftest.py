@@ -93,7 +93,7 @@ def demo(cluster: Cluster) -> Told:
     From the first, what the operator may not touch is refused, and in the audit log.
     """
     for manifest in guard():
-        cluster.kubectl("apply", "-f", "-", manifest=manifest)
+        cluster.kubectl("apply", manifest=manifest)
     environment = ["env", "IMAGES=localhost/afresh"]
     done = cluster.run(
         *environment, "make", "-C", str(ROOT), "--no-print-directory", "demo", "CLUSTER=current",
