@@ -51,11 +51,13 @@ def test_full_example_applied_is_stored_as_it_is(
     name: str, kubectl: Kubectl, namespace: str
 ) -> None:
     for manifest in examples(name):
-        manifest["metadata"] = {"name": manifest["metadata"]["name"], "namespace": namespace}
+        # Classes are of no namespace, and other tests install those of the chart.
+        own = f"{namespace}-{manifest['metadata']['name']}"
+        manifest["metadata"] = {"name": own, "namespace": namespace}
 
         kubectl.apply(manifest, namespace)
 
-        stored = kubectl.get(manifest["kind"], manifest["metadata"]["name"], namespace)["spec"]
+        stored = kubectl.get(manifest["kind"], own, namespace)["spec"]
         assert stored == _filled(manifest["spec"], stored)
 
 
