@@ -39,7 +39,8 @@ def rendered(helm: Path, *values: str) -> list[dict[str, Any]]:
 
 
 def grant(kubectl: Kubectl, objects: list[dict[str, Any]]) -> None:
-    """Create the account, and its rights in place of any that it had."""
+    """Create the account, its rights in place of any that it had, and a Lease that is free."""
+    kubectl("delete", "lease", NAME, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": RELEASE_NAMESPACE}}
     for item in (namespace, *objects):
         metadata = item["metadata"]

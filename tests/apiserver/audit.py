@@ -45,9 +45,14 @@ class Entry:
 def entries_of(log: Path, account: str = ACCOUNT) -> list[Entry]:
     """Return what the account asked for, from the log and its older parts."""
     parts = sorted(log.parent.glob(f"{log.stem}*{log.suffix}"))
-    lines = (line for part in parts for line in part.read_text().splitlines())
+    lines = (line for part in parts for line in _whole_lines(part))
     mine = (raw for raw in map(json.loads, lines) if raw["user"].get("username") == account)
     return list(_entries(mine))
+
+
+def _whole_lines(part: Path) -> list[bytes]:
+    """Return the lines but for the one that the server is writing."""
+    return part.read_bytes().rpartition(b"\n")[0].splitlines()
 
 
 def _entries(raws: Iterator[dict[str, Any]]) -> Iterator[Entry]:

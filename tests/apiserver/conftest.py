@@ -52,7 +52,7 @@ def kubectl(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
         cache=tmp_path_factory.mktemp("kubectl-cache"),
     )
     kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=20s")
+    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
     return kubectl
 
 
@@ -100,7 +100,7 @@ def afresh(kubeconfig: Path, namespace: str) -> Afresh:
 
 def _cluster(*arguments: str) -> str:
     done = subprocess.run(
-        [*CLUSTER, *arguments], capture_output=True, text=True, timeout=180, check=False
+        [*CLUSTER, *arguments], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -6,10 +6,12 @@ refuses is in the audit log too.
 
 from tests.apiserver.audit import ACCOUNT
 from tests.apiserver.kubectl import Kubectl, Manifest
+from tests.e2e.cluster import wait
 
 NAME = "only-its-own"
 GROUP = "admissionregistration.k8s.io/v1"
 OURS = "metadata.?labels['app.kubernetes.io/managed-by'].orValue('') == 'afresh'"
+REFUSAL = "the operator makes what does not bear its label"
 
 
 def guard() -> list[Manifest]:
@@ -47,7 +49,7 @@ def guard() -> list[Manifest]:
                     },
                     {
                         "expression": f"object == null || object.{OURS}",
-                        "message": "the operator makes what does not bear its label",
+                        "message": REFUSAL,
                     },
                 ],
             },
@@ -61,7 +63,15 @@ def guard() -> list[Manifest]:
     ]
 
 
-def install(kubectl: Kubectl) -> None:
-    """Put it up."""
+def install(kubectl: Kubectl, namespace: str) -> None:
+    """Put it up; return once it stands before the operator, which has its rights there."""
     for manifest in guard():
         kubectl("apply", manifest=manifest)
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+              "metadata": {"name": NAME}, "spec": {"podSelector": {}}}  # fmt: skip
+
+    def stands() -> bool:
+        words = ("create", "--dry-run=server", "-n", namespace, f"--as={ACCOUNT}")
+        return REFUSAL in kubectl.run(*words, manifest=policy).stderr
+
+    wait("the guard stands", stands, seconds=120)

@@ -38,6 +38,11 @@ class Node:
     """Seconds between two looks for Jobs."""
     started: list[tuple[str, str]] = field(default_factory=list)
     """Every Job that was run: subtask and name, in the order of their start."""
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set at first; while it is not, no episode ends."""
+
+    def __post_init__(self) -> None:
+        self.may_end.set()
 
     async def run(self) -> None:
         """Run Jobs until cancelled."""
@@ -60,6 +65,7 @@ class Node:
             await self.kube.replace_part(JOBS, job, "status", begun)
         pod = await self._create_pod(job, template)
         await asyncio.sleep(self.seconds)
+        await self.may_end.wait()
         told = self.tell(answer_of(order, lambda _: self.judge(order), f"{len(self.started):040x}"))
         ended = {"exitCode": 0, "reason": "Completed", "message": report.fit(told)}
         containers = [

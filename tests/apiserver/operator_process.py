@@ -68,7 +68,7 @@ class OperatorProcess:
 
     def probe(self, path: str) -> tuple[int, str]:
         """Ask one of its probes as the kubelet does; 0 if nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=60)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

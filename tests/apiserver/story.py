@@ -14,7 +14,7 @@ from afresh.kube.client import WORK_PACKAGES, Kube
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.node import Node, succeed
 
-PATIENCE = 120
+PATIENCE = 240
 
 
 @asynccontextmanager

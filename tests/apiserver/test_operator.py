@@ -14,7 +14,7 @@ from afresh.contract.words import Outcome
 from afresh.kube.client import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
-from tests.apiserver.story import PATIENCE, apply, chain, ended, node_of
+from tests.apiserver.story import PATIENCE, apply, chain, ended, holds, node_of
 
 pytestmark = pytest.mark.apiserver
 
@@ -178,7 +178,6 @@ async def test_a_child_that_was_deleted_by_hand_is_made_again(
 
 
 async def test_a_stopped_operator_ends_well(operator: OperatorProcess, namespace: str) -> None:
-    while "started" not in operator.log.read_text():
-        await asyncio.sleep(0.05)
+    await holds("it has started", lambda: "started" in operator.log.read_text())
 
     assert operator.stop() == 0

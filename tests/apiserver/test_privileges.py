@@ -31,16 +31,16 @@ def rights(helm: Path, namespace: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def account(kubectl: Kubectl, kubeconfig: Path, rights: list[Manifest], tmp_path: Path) -> Token:
+def account(
+    kubectl: Kubectl, kubeconfig: Path, rights: list[Manifest], namespace: str, tmp_path: Path
+) -> Token:
     grant(kubectl, rights)
-    guard.install(kubectl)
+    guard.install(kubectl, namespace)
     return token(kubectl, kubeconfig, tmp_path)
 
 
 @pytest.fixture
-def operator(
-    account: Token, kubectl: Kubectl, namespace: str, tmp_path: Path
-) -> Iterator[OperatorProcess]:
+def operator(account: Token, namespace: str, tmp_path: Path) -> Iterator[OperatorProcess]:
     process = OperatorProcess(
         account.kubeconfig, namespace, tmp_path / "log",
         settings={"AFRESH_LEASE_NAME": NAME, "AFRESH_POD_IP": "127.0.0.1"},
@@ -49,7 +49,6 @@ def operator(
     yield process
     if process.alive:
         process.kill()
-    kubectl("delete", "lease", NAME, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
 
 
 @pytest.fixture
@@ -117,13 +116,14 @@ def test_what_is_not_its_own_is_out_of_its_reach_where_the_guard_stands(
     kubectl: Kubectl, rights: list[Manifest], namespace: str
 ) -> None:
     grant(kubectl, rights)
-    guard.install(kubectl)
+    guard.install(kubectl, namespace)
+
     done = kubectl.run(
         "create", "-n", namespace, f"--as=system:serviceaccount:{RELEASE_NAMESPACE}:{NAME}",
         manifest=POLICY_OF_ANOTHER,
     )  # fmt: skip
 
-    assert "does not bear its label" in done.stderr
+    assert guard.REFUSAL in done.stderr
 
 
 def test_the_operator_may_neither_read_secrets_nor_make_rights(rights: list[Manifest]) -> None:

@@ -65,12 +65,12 @@ def test_unknown_phase_written_is_refused(kubectl: Kubectl, namespace: str) -> N
 def test_wait_for_ready_ends_when_the_status_says_so(kubectl: Kubectl, namespace: str) -> None:
     kubectl.apply(minimal_package(), namespace)
     waiting = kubectl.start(
-        "wait", "--for=condition=Ready", "wp/demo", "-n", namespace, "--timeout=20s"
+        "wait", "--for=condition=Ready", "wp/demo", "-n", namespace, "--timeout=120s"
     )
 
     kubectl.patch_status("wp", "demo", namespace, READY)
 
-    output, _ = waiting.communicate(timeout=25)
+    output, _ = waiting.communicate(timeout=180)
     assert (waiting.returncode, output) == (0, "workpackage.afresh.dev/demo condition met\n")
 
 

@@ -21,7 +21,7 @@ ALERTS = [
 
 def run(*arguments: str | Path) -> str:
     done = subprocess.run(
-        [str(item) for item in arguments], capture_output=True, text=True, timeout=120, check=False
+        [str(item) for item in arguments], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -45,7 +45,7 @@ def test_the_alerts_fire_when_they_should_and_only_then(
     told = tmp_path / f"test-{path.name}"
     told.write_text(yaml.safe_dump({**story, "rule_files": [path.name]}))
 
-    run(promtool, "test", "rules", told)
+    assert run(promtool, "test", "rules", told).count("SUCCESS") == 1
 
 
 @pytest.mark.parametrize(("file", "rule"), ALERTS)
