@@ -8,10 +8,18 @@ quick="not cluster"
 if why=$(python3 deploy/cluster check 2>&1); then
     python3 deploy/cluster install
     # Other shells, a real Git LFS client and a real SSH server, for the tests of the episode.
+    missing=()
     for package in busybox-static git-lfs openssh-server; do
-        dpkg -s "$package" >/dev/null 2>&1 ||
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$package" >/dev/null
+        dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
+    if [ "${#missing[@]}" -gt 0 ]; then
+        echo "installing ${missing[*]} ..." >&2
+        export DEBIAN_FRONTEND=noninteractive
+        apt=(apt-get -o DPkg::Lock::Timeout=600 -q)
+        # The lists of a fresh machine are empty.
+        "${apt[@]}" install -y "${missing[@]}" >/dev/null 2>&1 ||
+            { "${apt[@]}" update >/dev/null; "${apt[@]}" install -y "${missing[@]}" >/dev/null; }
+    fi
     deploy/prometheus.sh >/dev/null
 elif [ "${CI:-}" = true ]; then
     echo "CI must run every test: $why" >&2

@@ -11,7 +11,8 @@ if [ -z "$uv" ]; then
     if [ ! -x "$uv" ]; then
         echo "installing uv $version ..." >&2
         if ! python3 -m venv "$cache/uv-$version" 2>/dev/null; then
-            apt-get install -y -q python3-venv >/dev/null ||
+            apt-get install -y -q python3-venv >/dev/null 2>&1 ||
+                { apt-get update -q && apt-get install -y -q python3-venv; } >/dev/null 2>&1 ||
                 { echo "python3 has no venv: install the package python3-venv." >&2; exit 1; }
             python3 -m venv "$cache/uv-$version"
         fi

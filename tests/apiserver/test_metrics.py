@@ -96,7 +96,8 @@ async def run_story(
     async with node_of(kubeconfig, namespace, fickle.judge) as node:
         node.tell = fickle.tell
         await ended(node.kube, namespace)
-    await asyncio.to_thread(prometheus.wait_for, 'afresh_packages{phase="Succeeded"} == 1')
+    at_end = 'afresh_packages{phase="Succeeded"} == 1', "sum(afresh_episodes_total) == 4"
+    await asyncio.to_thread(prometheus.wait_for, *at_end)
 
 
 async def test_after_a_story_prometheus_has_its_figures_and_every_panel_has_data(
@@ -130,11 +131,12 @@ async def test_a_restarted_operator_does_not_count_again_what_is_recorded(
     namespace: str,
 ) -> None:
     await run_story(prometheus, kubectl, kubeconfig, namespace)
+    started = value(prometheus, "process_start_time_seconds")
     operator.kill()
     operator.start()
 
     prometheus.wait_for(
-        "changes(process_start_time_seconds[1m]) > 0 "
+        f"process_start_time_seconds > {started} "
         'and on () (controller_runtime_reconcile_total{result=~"success|requeue_after"} > 0)'
     )
 

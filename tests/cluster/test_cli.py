@@ -25,7 +25,7 @@ def _run(homes: Path, *arguments: str, **environment: str) -> "subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 

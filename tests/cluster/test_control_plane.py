@@ -1,5 +1,6 @@
 """A control plane alone: ready quickly, several at once, gone without a trace."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ def installed() -> None:
 @pytest.fixture
 def plane(installed: None) -> Iterator[Tool]:
     """The tool for a control plane that is not up yet. Afterwards nothing of it may be left."""
-    tool = Tool("selftest-cp")
+    tool = Tool(f"selftest-cp-{os.getpid()}")
     tool.run("down", tool.name)
     yield tool
     tool.run("down", tool.name)
@@ -37,7 +38,7 @@ def _kubectl(kubeconfig: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     return program.stdout
 
@@ -50,13 +51,13 @@ def test_a_control_plane_prints_a_kubeconfig_that_works_at_once(plane: Tool) -> 
 
 
 def test_two_control_planes_at_once_are_two(plane: Tool) -> None:
-    other = Tool("selftest-cp2")
+    other = Tool(f"selftest-2-{os.getpid()}")
     try:
         with (
             plane.start("up", plane.name, "--control-plane") as one,
             other.start("up", other.name, "--control-plane") as two,
         ):
-            answers = [process.communicate(timeout=120) for process in (one, two)]
+            answers = [process.communicate(timeout=600) for process in (one, two)]
         first, second = (out.splitlines()[-1] for out, _ in answers)
         _kubectl(first, "create", "namespace", "only-here")
 
@@ -81,4 +82,4 @@ def test_a_control_plane_is_not_turned_into_a_node(plane: Tool) -> None:
 
     answer = plane.run("up", plane.name, want=1)
 
-    assert "selftest-cp is up as a control-plane: take it down first" in answer.stderr
+    assert f"{plane.name} is up as a control-plane: take it down first" in answer.stderr

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from singlenode.lock import exclusive
-with exclusive(Path(sys.argv[2]), wait_seconds=5, busy="busy"):
+with exclusive(Path(sys.argv[2]), wait_seconds=60, busy="busy"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -57,7 +57,7 @@ def test_a_lock_whose_holder_ends_while_another_waits_passes_on(tmp_path: Path) 
         assert holder.stdin is not None
         holder.stdin.close()
 
-        with exclusive(lock, wait_seconds=10, busy="busy"):
+        with exclusive(lock, wait_seconds=60, busy="busy"):
             # Ours is the file that others will see, not one that the last holder removed.
             assert lock.exists()
 

@@ -1,6 +1,7 @@
 """A real node: what it offers, and that nothing of it is left, whatever happened to it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from tests.cluster.tool import Tool, until
 
 pytestmark = pytest.mark.cluster
 
-_NAME = "selftest"
-_PIDS_OF_A_POD = "afresh-selftest/kubepods/besteffort/pod*/pids.max"
+_NAME = f"selftest-{os.getpid()}"
+_PIDS_OF_A_POD = f"afresh-{_NAME}/kubepods/besteffort/pod*/pids.max"
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_a_node_that_is_up_stays_as_it_is(node: Tool) -> None:
 
     answer = node.run("up", _NAME)
 
-    assert "selftest was up already" in answer.stderr
+    assert f"{_NAME} was up already" in answer.stderr
     assert node.pid("kubelet") == first
     assert answer.stdout == f"{node.root / 'kubectl'} get nodes\n"
 
@@ -97,7 +98,7 @@ def test_a_node_of_which_a_component_died_is_started_anew(node: Tool, component:
 
     answer = node.run("up", _NAME)
 
-    assert "selftest is half up: taking it down first" in answer.stderr
+    assert f"{_NAME} is half up: taking it down first" in answer.stderr
     assert node.kubectl("get", "pods", "-o", "name") == ""
     node.run_pod(_pod("q"))
 
@@ -111,10 +112,10 @@ def test_a_start_that_is_interrupted_undoes_itself(node: Tool, component: str) -
     with node.start("up", _NAME) as start:
         until(_is_recorded(node, component))
         start.send_signal(signal.SIGINT)
-        _, said = start.communicate(timeout=60)
+        _, said = start.communicate(timeout=300)
 
     assert start.returncode == 130
-    assert "taking selftest down again" in said
+    assert f"taking {_NAME} down again" in said
     assert not node.root.exists()
     assert traces.processes_of(_NAME, clusters_home()) == {}
 
@@ -134,14 +135,14 @@ def test_a_start_that_was_killed_is_taken_down_whole(node: Tool, component: str)
 
 def test_two_starts_of_one_node_at_once_make_one_node(node: Tool) -> None:
     with node.start("up", _NAME) as one, node.start("up", _NAME) as two:
-        said = [process.communicate(timeout=120)[1] for process in (one, two)]
+        said = [process.communicate(timeout=600)[1] for process in (one, two)]
 
     assert (one.returncode, two.returncode) == (0, 0)
     assert sorted("was up already" in text for text in said) == [False, True]
 
 
 def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
-    other = Tool("selftest-2")
+    other = Tool(f"selftest-2-{os.getpid()}")
     try:
         node.run("up", _NAME)
         other.run("up", other.name)
@@ -160,15 +161,17 @@ def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
 
 def test_a_node_whose_state_is_kept_elsewhere_is_left_alone(node: Tool) -> None:
     group = cgroups.create(f"afresh-{_NAME}")
-    with subprocess.Popen(["sleep", "60"]) as theirs:
-        group.write_text(str(theirs.pid))
+    with subprocess.Popen(["sleep", "infinity"]) as theirs:
+        try:
+            group.write_text(str(theirs.pid))
 
-        answer = node.run("up", _NAME, want=1)
+            answer = node.run("up", _NAME, want=1)
 
-        assert "whose state is kept elsewhere runs on this machine" in answer.stderr
-        assert theirs.poll() is None
-        theirs.kill()
-    cgroups.remove(f"afresh-{_NAME}", wait_seconds=5)
+            assert "whose state is kept elsewhere runs on this machine" in answer.stderr
+            assert theirs.poll() is None
+        finally:
+            theirs.kill()
+    cgroups.remove(f"afresh-{_NAME}", wait_seconds=60)
 
 
 def test_a_command_runs_in_the_nodes_network_and_its_code_is_passed_on(node: Tool) -> None:
@@ -229,7 +232,7 @@ def test_a_pod_has_its_account_and_the_service_address_and_no_way_out(node: Tool
     node.kubectl("label", "ns", "default", "pod-security.kubernetes.io/enforce=restricted")
 
     node.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
-    node.kubectl("wait", "pod/p", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    node.kubectl("wait", "pod/p", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=300s")
 
     found = json.loads(node.kubectl("logs", "p"))
     assert found.pop("outside") != "reached"
@@ -263,7 +266,7 @@ def test_the_helm_script_reaches_the_cluster(node: Tool) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
 
     assert json.loads(answer.stdout) == []

@@ -20,11 +20,11 @@ def _launch(tmp_path: Path, *command: str) -> Launch:
 
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[ProcessRecord]:
-    processes.start(_launch(tmp_path, "sleep", "60"))
+    processes.start(_launch(tmp_path, "sleep", "600"))
     record = processes.read_record(tmp_path / "record")
     assert record is not None
     yield record
-    processes.kill(record, wait_seconds=5)
+    processes.kill(record, wait_seconds=60)
 
 
 def test_a_started_process_is_alive(sleeper: ProcessRecord) -> None:
@@ -36,13 +36,13 @@ def test_a_started_process_leads_a_session_of_its_own(sleeper: ProcessRecord) ->
 
 
 def test_a_killed_process_is_not_alive(sleeper: ProcessRecord) -> None:
-    processes.kill(sleeper, wait_seconds=5)
+    processes.kill(sleeper, wait_seconds=60)
 
     assert not processes.is_alive(sleeper)
 
 
 def test_a_process_that_is_gone_is_killed_without_an_error(sleeper: ProcessRecord) -> None:
-    processes.kill(sleeper, wait_seconds=5)
+    processes.kill(sleeper, wait_seconds=60)
     os.waitpid(sleeper.pid, 0)
 
     processes.kill(sleeper, wait_seconds=0)
@@ -84,7 +84,7 @@ def test_a_command_with_blanks_and_parentheses_is_recorded(tmp_path: Path) -> No
 
     assert record is not None
     assert processes.is_alive(record)
-    processes.kill(record, wait_seconds=5)
+    processes.kill(record, wait_seconds=60)
 
 
 def test_a_process_sees_only_the_environment_that_it_was_given(
@@ -92,17 +92,17 @@ def test_a_process_sees_only_the_environment_that_it_was_given(
 ) -> None:
     monkeypatch.setenv("SECRET", "x")
 
-    processes.start(_launch(tmp_path, "sh", "-c", "env; exec sleep 60"))
+    processes.start(_launch(tmp_path, "sh", "-c", "env; exec sleep 600"))
     record = processes.read_record(tmp_path / "record")
     assert record is not None
     environment = Path(f"/proc/{record.pid}/environ").read_text()
-    processes.kill(record, wait_seconds=5)
+    processes.kill(record, wait_seconds=60)
 
     assert "SECRET" not in environment
 
 
 def test_a_process_that_cannot_be_recorded_is_an_error(tmp_path: Path) -> None:
-    launch = replace(_launch(tmp_path, "sleep", "60"), record=tmp_path / "no" / "such" / "record")
+    launch = replace(_launch(tmp_path, "sleep", "600"), record=tmp_path / "no" / "such" / "record")
 
     with pytest.raises(ClusterError, match="cannot start sleep"):
         processes.start(launch)

@@ -14,7 +14,7 @@ from typing import Any
 from singlenode.paths import clusters_home
 
 _TOOL = Path(__file__).parents[2] / "deploy" / "cluster"
-_LONGEST_COMMAND_SECONDS = 180
+_LONGEST_COMMAND_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Tool:
         """Create a pod and wait until it is ready."""
         self.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
         pod = f"pod/{manifest['metadata']['name']}"
-        self.kubectl("wait", pod, "--for=condition=Ready", "--timeout=60s")
+        self.kubectl("wait", pod, "--for=condition=Ready", "--timeout=300s")
 
     def pid(self, component: str) -> int:
         """The process number of a component."""
@@ -78,7 +78,7 @@ class Tool:
         os.kill(self.pid(component), signal.SIGKILL)
 
 
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], *, seconds: float = 180) -> None:
     """Return when `condition` holds; fail if it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -71,7 +71,7 @@ def proxy(node: str, socket: Path) -> Iterator[Api]:
     command = [*CLUSTER, "run", node, "--", "kubectl", "proxy", f"--unix-socket={socket}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        wait("kubectl proxy listens", socket.exists, seconds=20, every=0.05)
+        wait("kubectl proxy listens", socket.exists, seconds=120, every=0.05)
         yield Api(socket)
     finally:
         process.terminate()

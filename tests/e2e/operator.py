@@ -25,7 +25,7 @@ def away(cluster: Cluster) -> Iterator[None]:
     with _TURN:
         _scale(cluster, 0)
         try:
-            wait("it is gone", lambda: not cluster.api.items("pods", NAMESPACE), seconds=60)
+            wait("it is gone", lambda: not cluster.api.items("pods", NAMESPACE), seconds=180)
             yield
         finally:
             _scale(cluster, 1)

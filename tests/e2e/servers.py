@@ -42,7 +42,7 @@ class Server:
     def stop(self) -> None:
         """End its process and wait until it is gone."""
         self._scale(0)
-        wait(f"{self.name} is gone", lambda: not self._pods(), seconds=60)
+        wait(f"{self.name} is gone", lambda: not self._pods(), seconds=180)
 
     def start(self) -> None:
         """Start it again."""
@@ -73,7 +73,7 @@ class Server:
             found = self.cluster.api.get("deployments", self.name, self.namespace)
             return bool(found["status"].get("readyReplicas"))
 
-        wait(f"{self.name} is ready", is_ready, seconds=60)
+        wait(f"{self.name} is ready", is_ready, seconds=180)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ MARK = "story"
 # Two cores: more pods at a time only starve each other.
 AT_ONCE = 6
 # What a program may take to end that is told to.
-LAST_SECONDS = 60
+LAST_SECONDS = 180
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tests.e2e.cluster import ROOT, Cluster, wait
 from tests.e2e.servers import Bell, Server
 
 GIT_URL_PATH = "/ledger.git"
-SECONDS = 120
+SECONDS = 300
 ENDED = ("Succeeded", "NeedsReview", "Failed")
 # An agent without a model: it does what the lines of its task say that begin with "do:".
 OBEDIENT = """\
@@ -45,7 +45,7 @@ class Team:
         restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
         metadata = {"name": self.namespace, "labels": restricted}
         self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-        wait("there is a service account", self._has_account, seconds=30)
+        wait("there is a service account", self._has_account, seconds=180)
         self.secret("git-credentials", username="afresh", password=self.git_password)
         self.agent()
 

@@ -124,7 +124,7 @@ def _ended_pod(team: Team, attempt: int = 1) -> Manifest:
         pods = team.cluster.api.items("pods", team.namespace, labels)
         return next((pod for pod in pods if pod["status"]["phase"] == "Failed"), None)
 
-    pod: Manifest = wait(f"the pod of attempt {attempt} has ended", found, seconds=60)
+    pod: Manifest = wait(f"the pod of attempt {attempt} has ended", found, seconds=180)
     return pod
 
 

@@ -14,7 +14,7 @@ def test_an_evicted_pod_is_no_failure_of_its_subtask(team: Team) -> None:
     team.apply(team.package("p", bell.prompt()))
 
     team.cluster.api.evict(team.running_pod()["metadata"]["name"], team.namespace)
-    wait("the end is recorded", lambda: team.attempts("T001")[0].get("outcome"), seconds=60)
+    wait("the end is recorded", lambda: team.attempts("T001")[0].get("outcome"), seconds=180)
     bell.ring()
     status = team.wait_for("Succeeded")
 
@@ -42,7 +42,7 @@ def test_what_somebody_deletes_by_hand_is_made_again_and_not_counted(
     pod = team.running_pod()["metadata"]
     name = pod["name"] if kind == "pods" else pod["labels"]["batch.kubernetes.io/job-name"]
     team.cluster.api.delete(kind, name, team.namespace, **options)
-    wait("the end is recorded", lambda: team.attempts("T001")[0].get("outcome"), seconds=60)
+    wait("the end is recorded", lambda: team.attempts("T001")[0].get("outcome"), seconds=180)
     bell.ring()
     status = team.wait_for("Succeeded")
 
@@ -92,8 +92,8 @@ def test_deleting_a_package_stops_its_pods(team: Team) -> None:
 
     team.cluster.api.delete("workpackages", "p", team.namespace)
 
-    wait("no pod is left", lambda: not team.pods(), seconds=60)
-    wait("no Job is left", lambda: not team.cluster.api.items("jobs", team.namespace), seconds=60)
+    wait("no pod is left", lambda: not team.pods(), seconds=180)
+    wait("no Job is left", lambda: not team.cluster.api.items("jobs", team.namespace), seconds=180)
     assert team.cluster.api.items("subtasks", team.namespace) == []
 
 
@@ -129,7 +129,7 @@ def test_when_the_operator_and_everything_it_made_is_deleted_the_package_ends_as
         for kind in ("pods", "subtasks"):
             for item in team.cluster.api.items(kind, team.namespace):
                 team.cluster.api.delete(kind, item["metadata"]["name"], team.namespace)
-        wait("nothing is left", lambda: not team.pods(), seconds=60)
+        wait("nothing is left", lambda: not team.pods(), seconds=180)
         bell.ring()
     status = team.wait_for("Succeeded")
 
@@ -143,7 +143,7 @@ def test_a_package_deleted_and_applied_again_adopts_what_is_done(team: Team) -> 
     team.apply(team.package("p", STAMP, STAMP))
     before = team.wait_for("Succeeded")
     team.cluster.api.delete("workpackages", "p", team.namespace)
-    wait("it is gone", lambda: not team.cluster.api.items("jobs", team.namespace), seconds=60)
+    wait("it is gone", lambda: not team.cluster.api.items("jobs", team.namespace), seconds=180)
 
     team.apply(team.package("p", STAMP, STAMP))
     after = team.wait_for("Succeeded")

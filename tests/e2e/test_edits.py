@@ -20,7 +20,7 @@ def test_a_package_edited_while_it_runs_does_what_its_last_edit_says(team: Team)
     added = {"id": "T009", "prompt": "Say so.\ndo: echo added >added.txt"}
     changed = {**first, "prompt": "Say so.\ndo: echo changed >changed.txt"}
     team.apply(team.package("p", added, last, held, changed))
-    wait("the child is gone", lambda: "p-t002" not in _children(team), seconds=60)
+    wait("the child is gone", lambda: "p-t002" not in _children(team), seconds=180)
     bell.ring()
     status = team.wait_for("Succeeded")
 

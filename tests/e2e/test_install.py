@@ -20,7 +20,7 @@ pytestmark = pytest.mark.cluster
 VALUES = ("image.registry=localhost/afresh,image.tag=dev", "admission.enabled=true",
           "agentClasses.claude.enabled=true")  # fmt: skip
 PATIENTLY = ("--wait", "--timeout", "300s")
-SECONDS = 120
+SECONDS = 300
 TEAM = "team-a"
 PASSWORD = "a-password-of-the-tests"
 

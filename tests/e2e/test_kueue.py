@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(not kueue.is_built(), reason=kueue.NOT_BUILT),
 ]
-PATIENCE = 60
+PATIENCE = 180
 
 
 @pytest.fixture(scope="module")

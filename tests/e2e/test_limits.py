@@ -22,7 +22,7 @@ def test_a_class_runs_no_more_episodes_than_it_may_and_every_package_has_its_tur
     for name in PACKAGES:
         held = bell.prompt(then="stamp").replace("await", "stamp; await")
         team.apply(team.package(name, held, "Stamp.\ndo: stamp; sleep 1; stamp"))
-    waiting = wait("four wait", lambda: _waiting(team, 4), seconds=120)
+    waiting = wait("four wait", lambda: _waiting(team, 4), seconds=180)
     bell.ring()
     statuses = [team.wait_for("Succeeded", package=name, seconds=240) for name in PACKAGES]
 
@@ -74,7 +74,7 @@ def test_a_cancelled_episode_is_stopped_and_not_counted_and_a_fresh_one_follows(
     pod = team.running_pod()["metadata"]["name"]
 
     team.afresh("cancel", "p")
-    wait("the pod goes", lambda: pod not in _names(team.pods()), seconds=60)
+    wait("the pod goes", lambda: pod not in _names(team.pods()), seconds=180)
     bell.ring()
     status = team.wait_for("Succeeded")
 

@@ -37,7 +37,7 @@ def test_a_person_sees_a_package_run_reads_its_logs_and_finds_them_when_its_pods
         logs = pool.submit(following, team, "logs", "-f", "p")
         changes = pool.submit(following, team, "status", "p", "-w")
         waited = pool.submit(following, team, "wait", "p", "--timeout", f"{SECONDS}s")
-        wait("the log has a line", lambda: "the first" in team.afresh("logs", "p"), seconds=120)
+        wait("the log has a line", lambda: "the first" in team.afresh("logs", "p"), seconds=180)
         shown = team.try_afresh("logs", "p", "T001")
         status = json.loads(team.afresh("status", "p", "-o", "json"))
         why = json.loads(team.afresh("explain", "p", "-o", "json"))
@@ -71,4 +71,4 @@ def _remove_pods(team: Team) -> None:
     api = team.cluster.api
     for job in api.items("jobs", team.namespace):
         api.delete("jobs", job["metadata"]["name"], team.namespace, propagationPolicy="Background")
-    wait("the pods are gone", lambda: not team.pods(), seconds=120)
+    wait("the pods are gone", lambda: not team.pods(), seconds=180)

@@ -24,9 +24,9 @@ def test_the_policies_are_there_before_the_first_pod_and_an_edit_is_put_right_wh
 
     first, of_class = found.pop(EPISODES), found.pop(f"afresh-class-{team.namespace}")
     team.cluster.api.merge("networkpolicies", EPISODES, team.namespace, {"spec": {"ingress": [{}]}})
-    wait("it is put right", lambda: _spec(team, EPISODES) == first["spec"], seconds=30)
+    wait("it is put right", lambda: _spec(team, EPISODES) == first["spec"], seconds=180)
     team.cluster.api.delete("networkpolicies", EPISODES, team.namespace)
-    wait("it is there again", lambda: _spec(team, EPISODES) == first["spec"], seconds=30)
+    wait("it is there again", lambda: _spec(team, EPISODES) == first["spec"], seconds=180)
     bell.ring()
     team.wait_for("Succeeded")
 

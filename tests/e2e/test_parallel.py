@@ -17,7 +17,7 @@ def test_subtasks_side_by_side_are_all_on_the_branch_and_those_that_conflict_are
     tasks = [bell.prompt(f"echo T00{n} >{name}") for n, name in enumerate(FILES, start=1)]
     team.apply(team.package("p", *tasks, parallelism=4))
 
-    wait("four agents run", lambda: _running(team) == 4, seconds=120)
+    wait("four agents run", lambda: _running(team) == 4, seconds=180)
     bell.ring()
     status = team.wait_for("Succeeded")
 

@@ -42,7 +42,7 @@ def test_when_a_provider_limits_a_key_one_agent_after_another_tries_and_all_pack
     assert [record["consecutiveFailures"] for record in records] == [0] * len(PACKAGES)
     assert [status["usage"]["episodes"] for status in statuses] == [1] * len(PACKAGES)
     assert sum(status["usage"]["transientRetries"] for status in statuses) <= agents
-    wait("the gate is open", lambda: not _gate(team), seconds=60)
+    wait("the gate is open", lambda: not _gate(team), seconds=180)
 
 
 def _gate(team: Team) -> Manifest:

@@ -22,7 +22,7 @@ def test_a_job_that_its_queue_holds_and_takes_back_is_queued_and_has_not_failed(
     running = team.wait_for("Running")
     _admit(team, name, suspend=True)
     taken_back = team.wait_for("Queued")
-    wait("its pod is gone", lambda: not team.pods(), seconds=60)
+    wait("its pod is gone", lambda: not team.pods(), seconds=180)
     _admit(team, name, suspend=False)
     bell.ring()
     status = team.wait_for("Succeeded")

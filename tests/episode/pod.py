@@ -55,7 +55,7 @@ def make_task(**changes: object) -> Task:
 
 def make_agent(script: str, **changes: object) -> Agent:
     """An agent that is a shell script."""
-    agent = Agent(adapter=AdapterName.COMMAND, command=("sh", "-c", script), timeout_seconds=20)
+    agent = Agent(adapter=AdapterName.COMMAND, command=("sh", "-c", script), timeout_seconds=120)
     return replace(agent, **changes)
 
 

@@ -64,7 +64,7 @@ def test_words_of_the_program_decide_where_there_is_no_gateway(
     program = pod.put("/bin/claude", f"#!/bin/sh\ncat {pod.root}/line\nexit 1\n")
     program.chmod(0o755)
     give(pod, ANTHROPIC_API_KEY=TOKEN, PATH=f"{program.parent}:{os.environ['PATH']}")
-    agent = Agent(adapter=AdapterName.CLAUDE, timeout_seconds=20)
+    agent = Agent(adapter=AdapterName.CLAUDE, timeout_seconds=120)
 
     report = pod.run(make_order(remote.url, "", agent=replace(agent, **BY_ITSELF)))
 

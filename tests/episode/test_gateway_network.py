@@ -110,7 +110,7 @@ async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: s
         arrived += 1
         if arrived == 50:
             everybody.set()
-        await asyncio.wait_for(everybody.wait(), 30)
+        await asyncio.wait_for(everybody.wait(), 120)
         return await streams(*events())(request)
 
     async with talking(answer, model=model, max_turns=50) as talk:
@@ -143,7 +143,7 @@ async def test_pieces_of_a_request_reach_the_provider_before_its_end():
 
     async def give() -> AsyncIterator[bytes]:
         yield b"first"
-        await asyncio.wait_for(first_arrived.wait(), 30)
+        await asyncio.wait_for(first_arrived.wait(), 120)
         yield b"last"
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -21,7 +21,7 @@ def test_program_that_cannot_do_all_that_is_asked_works_and_the_report_and_the_l
     program = pod.put("/bin/aider", PROGRAM)
     program.chmod(0o755)
     pod.image_environment = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
-    agent = Agent(adapter=AdapterName.AIDER, timeout_seconds=20)
+    agent = Agent(adapter=AdapterName.AIDER, timeout_seconds=120)
 
     pod.run(make_order(remote.url, "", agent=agent))
 

@@ -17,7 +17,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "charts" / "afresh" / "alerts"
-PATIENCE = 120
+PATIENCE = 240
 
 
 def programs() -> Path:
@@ -41,7 +41,7 @@ class Prometheus:
 
     def ask(self, path: str, **query: str) -> Any:
         """Return what the API answers. Fails the test if it is an error."""
-        with urlopen(f"{self.address}/api/v1/{path}?{urlencode(query)}", timeout=30) as answer:
+        with urlopen(f"{self.address}/api/v1/{path}?{urlencode(query)}", timeout=120) as answer:
             told = json.load(answer)
         assert told["status"] == "success", told
         return told["data"]
@@ -108,7 +108,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], address: str, log: Path)
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()
         try:
-            with urlopen(address, timeout=10):
+            with urlopen(address, timeout=60):
                 return
         except URLError:
             time.sleep(0.1)

@@ -18,7 +18,7 @@ PAGES = [
 
 def test_help_names_every_target_once() -> None:
     done = subprocess.run(
-        ["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        ["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
     )
 
     shown = re.findall(r"^  make (\S+)  +\S", done.stdout, re.MULTILINE)

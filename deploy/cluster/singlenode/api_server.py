@@ -11,7 +11,7 @@ from typing import Any
 
 from singlenode.components import NODE_NAME
 
-_TIMEOUT_SECONDS = 2
+_TIMEOUT_SECONDS = 10
 
 
 class ApiServer:

@@ -25,7 +25,7 @@ from singlenode.lock import exclusive
 from singlenode.paths import ClusterPaths, checked_name, clusters_home
 from singlenode.teardown import take_down
 
-_PATIENCE_SECONDS = 120
+_PATIENCE_SECONDS = 300
 _INTERRUPTED = 130
 
 _PARTS = {"control-plane": binaries.CONTROL_PLANE, "kueue": binaries.KUEUE}

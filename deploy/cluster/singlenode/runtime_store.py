@@ -22,7 +22,7 @@ _DATABASES = (
     "io.containerd.metadata.v1.bolt/meta.db",
     "io.containerd.snapshotter.v1.overlayfs/metadata.db",
 )
-_START_SECONDS = 20
+_START_SECONDS = 120
 _STOP_SECONDS = 20
 
 
