@@ -28,7 +28,7 @@ endif
 test: ## Run every test there is: lint, types, contracts, unit, API server, end to end
 	@deploy/test.sh
 
-check: .venv/.ready ## Lint, types and import contracts
+check: .venv/.ready ## Format, lint, types, import contracts, generated files
 	.venv/bin/ruff format --check --quiet .
 	.venv/bin/ruff check --quiet .
 	.venv/bin/mypy
@@ -37,7 +37,7 @@ check: .venv/.ready ## Lint, types and import contracts
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
 
-unit: .venv/.ready ## The tests that need no cluster (seconds)
+unit: .venv/.ready ## The tests that need no cluster (minutes)
 	$(PYTHON) -m pytest -q -n auto --dist loadfile -m "not apiserver and not cluster"
 
 apiserver: .venv/.ready ## The tests on a real etcd and API server

@@ -7,9 +7,12 @@ if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
     exit 0
 fi
 home=${XDG_CACHE_HOME:-$HOME/.cache}/afresh/prometheus
+mkdir -p "$home"
+# Tests that run side by side ask at once: the second finds what the first has unpacked.
+exec 9>"$home/lock"
+flock 9
 if [ ! -x "$home/usr/bin/promtool" ]; then
     echo "unpacking prometheus ..." >&2
-    mkdir -p "$home"
     new=$(mktemp -d "$home/new.XXXXXX")
     trap 'rm -rf "$new"' EXIT
     (

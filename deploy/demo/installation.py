@@ -3,6 +3,7 @@
 Must not know the demo's story.
 """
 
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -13,20 +14,20 @@ from target import REPOSITORY, DemoError, Target, progress
 SYSTEM = "afresh-system"
 CHARTS = REPOSITORY / "charts"
 MANIFESTS = REPOSITORY / "deploy" / "manifests"
+OPERATORS = "app.kubernetes.io/name=afresh,app.kubernetes.io/component=operator"
 OVERLAY = REPOSITORY / "deploy" / "demo" / "manifests" / "kustomization.yaml"
 
 
 def refuse_anothers(target: Target) -> None:
-    """Raise DemoError where an operator is at work that no demo has installed."""
-    found = target.kubectl(
-        "get", "deployment", "afresh-operator", "-n", SYSTEM, "--ignore-not-found",
-        "-o", "jsonpath={.metadata.name} {.spec.template.metadata.annotations.started}",
-    )  # fmt: skip
-    if len(found.split()) == 1:
-        raise DemoError(
-            f"there is an Afresh in {SYSTEM} that is not the demo's: use another cluster, "
-            "or your own packages on this one"
-        )
+    """Raise DemoError where an operator is, in any namespace, that no demo has installed."""
+    # Two would both run every package, and share the names of what belongs to no namespace.
+    found = json.loads(target.kubectl("get", "deployments", "-A", "-l", OPERATORS, "-o", "json"))
+    for item in found["items"]:
+        if "started" not in item["spec"]["template"]["metadata"].get("annotations", {}):
+            raise DemoError(
+                f"there is an Afresh in {item['metadata']['namespace']} that is not the demo's: "
+                "use another cluster, or your own packages on this one"
+            )
 
 
 def install_with_helm(target: Target) -> None:

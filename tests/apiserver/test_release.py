@@ -2,7 +2,10 @@
 
 import base64
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +141,27 @@ def test_classes_come_with_the_first_install_of_the_operator(
     assert "agentclass.afresh.dev/codex" in kubectl("get", "agentclasses", "-o", "name")
     assert first.helm("uninstall", "first") == ""
     assert "agentclass.afresh.dev/codex" not in kubectl("get", "agentclasses", "-o", "name")
+
+
+@pytest.mark.parametrize("option", ["--model=scripted", "--remove"])
+def test_the_demo_leaves_a_cluster_alone_that_has_an_operator_in_any_namespace(
+    releases: Releases, option: str
+) -> None:
+    assert releases.upgrade(OPERATOR) == ""
+    look = ("get", "clusterroles,clusterrolebindings,namespaces", "-o", "name")
+    before = releases.kubectl(*look)
+    programs = releases.kubectl.program.parent
+
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "deploy/demo/run.py"), "--cluster=current", option],
+        env={**os.environ, "KUBECONFIG": str(releases.kubeconfig), "IMAGES": "example.com/x",
+             "PATH": f"{programs}:{os.environ['PATH']}"},
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert f"there is an Afresh in {releases.namespace} that is not the demo's" in done.stderr
+    assert releases.kubectl(*look) == before
 
 
 def test_two_replicas_beside_one_that_runs_are_refused_with_what_to_do(releases: Releases) -> None:
