@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,7 +59,7 @@ def test_status_shows_the_tree_and_as_json_the_same_facts(
     assert told["subtasks"][1]["waitsFor"] == ["T1"]
 
 
-def test_status_of_all_packages_is_a_table_even_where_one_cannot_be_read(
+def test_status_of_all_packages_is_a_table_of_one_namespace_or_of_every_one(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     nothing = afresh("status")
@@ -77,13 +80,12 @@ def test_status_in_a_pipe_tells_each_change_until_the_package_ends(
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
     stands(kubectl, namespace, "Running")
-    done = started(kubeconfig, namespace, "status", "demo", "-w")
-
-    first = done.stdout.readline()
-    stands(kubectl, namespace, "Suspended")
-    second = done.stdout.readline()
-    stands(kubectl, namespace, "Succeeded", progress="1/1")
-    rest, _ = done.communicate(timeout=BACKGROUND)
+    with started(kubeconfig, namespace, "status", "demo", "-w") as done:
+        first = done.stdout.readline()
+        stands(kubectl, namespace, "Suspended")
+        second = done.stdout.readline()
+        stands(kubectl, namespace, "Succeeded", progress="1/1")
+        rest, _ = done.communicate(timeout=BACKGROUND)
 
     assert first.partition(" ")[2] == f"{namespace}/demo: Running, 0/1 done: It is Running.\n"
     assert f"{namespace}/demo: Suspended" in second
@@ -91,15 +93,23 @@ def test_status_in_a_pipe_tells_each_change_until_the_package_ends(
     assert done.returncode == 0
 
 
-def started(kubeconfig: Path, namespace: str, *words: str) -> subprocess.Popen[str]:
-    """Start `afresh` as a process of its own, whose output can be read as it comes."""
+@contextmanager
+def started(kubeconfig: Path, namespace: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run `afresh` as a process of its own, whose output can be read as it comes, for a while."""
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": str(kubeconfig),
     }  # fmt: skip
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "afresh.cli", *words, "-n", namespace],
         env=environment, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    ) as process:  # fmt: skip
+        overdue = threading.Timer(BACKGROUND, process.kill)
+        overdue.start()
+        try:
+            yield process
+        finally:
+            overdue.cancel()
+            process.kill()
 
 
 def test_explain_tells_what_starts_next_and_that_no_operator_is_there(

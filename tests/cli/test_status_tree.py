@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from afresh.cli.look.package_view import PackageView, view_of
+from afresh.cli.look.status import AllPackages
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree
 from afresh.cli.look.terminal import Line, Paper, width_of, written
@@ -138,3 +139,21 @@ def test_no_text_of_an_agent_reaches_a_terminal_as_more_than_text():
 
     for text in text_of([*tree(view, 100), *table([view], 100)]):
         assert text.isprintable()
+
+
+async def test_a_package_that_cannot_be_read_has_its_row_beside_the_others() -> None:
+    stored = busy_package().to_manifest()
+    newer = make_package(metadata={"name": "newer", "uid": "other"}).to_manifest()
+    newer["spec"]["context"] = {"mode": "Telepathy"}
+    for item in (stored, newer):
+        item["metadata"]["resourceVersion"] = "1"
+    picture = AllPackages(None)
+
+    views = await picture.views(lambda _: [newer, stored], NOW)
+
+    lines = text_of(picture.lines(views, (100, None)))
+    assert [(view.phase, view.reason) for view in views] == [
+        ("Stalled", "InvalidSpec"), ("Running", "EpisodeRunning"),
+    ]  # fmt: skip
+    assert any("cannot be read: spec.context.mode" in line for line in lines)
+    assert any("2/6" in line for line in lines)
