@@ -1,5 +1,7 @@
 """The operator's settings: defaults, and one clear sentence for what is wrong."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from afresh.settings import Settings, SettingsError
@@ -18,6 +20,29 @@ def test_namespaces_are_a_comma_separated_list() -> None:
     settings = Settings.from_environment({**GOOD, "AFRESH_NAMESPACES": "team-a, team-b,"})
 
     assert settings.namespaces == ("team-a", "team-b")
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param("", None, id="none"),
+        pytest.param("http://10.0.0.1:8080/v1/report", "http://10.0.0.1:8080/v1/report", id="IPv4"),
+        pytest.param(
+            "http://fd00:10:96::1f:8080/v1/report", "http://[fd00:10:96::1f]:8080/v1/report",
+            id="IPv6 as the kubelet writes it",
+        ),
+        pytest.param(
+            "http://[fd00::1]:8080/v1/report", "http://[fd00::1]:8080/v1/report",
+            id="IPv6 in brackets",
+        ),
+        pytest.param("https://reports.example.com/v1", "https://reports.example.com/v1", id="name"),
+    ],
+)  # fmt: skip
+def test_the_report_url_is_one_that_a_runner_can_post_to(given: str, want: str | None) -> None:
+    settings = Settings.from_environment({**GOOD, "AFRESH_REPORT_URL": given})
+
+    assert settings.report_url == want
+    assert want is None or urlsplit(want).port in (8080, None)
 
 
 BAD = [

@@ -47,7 +47,7 @@ class Settings:
             )
         return cls(
             runner_image=image,
-            report_url=environment.get("AFRESH_REPORT_URL") or None,
+            report_url=_report_url(environment),
             namespaces=tuple(name.strip() for name in names.split(",") if name.strip()),
             report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080),
             metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
@@ -58,6 +58,16 @@ class Settings:
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )
+
+
+def _report_url(environment: Mapping[str, str]) -> str | None:
+    """The kubelet writes a Service's IPv6 address without the brackets that a URL needs."""
+    scheme, mark, rest = environment.get("AFRESH_REPORT_URL", "").partition("://")
+    place, slash, path = rest.partition("/")
+    host, colon, port = place.rpartition(":")
+    if ":" in host and not host.startswith("["):
+        place = f"[{host}]{colon}{port}"
+    return f"{scheme}{mark}{place}{slash}{path}" or None
 
 
 def _one_of(environment: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
