@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_AGENT_CLASS
 from afresh.contract.words import ContextMode
+from afresh.core.status import GOES_ON
 from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
 from afresh.metrics import NONE, Family, described
@@ -74,7 +75,8 @@ GATE_OPEN = described(
 GATE_CLOSED_SINCE = described(
     "afresh_gate_closed_since_timestamp_seconds",
     "gauge",
-    "Since when the credential's gate is closed; absent while it is open.",
+    "Since when the credential's gate is closed; absent while it is open or no package that goes "
+    "on uses it.",
     "namespace",
     "secret_name",
     "reason",
@@ -104,7 +106,7 @@ class Standing(Collector):
         yield _gauge(LIVE, Counter(self._live(classes)))
         yield _gauge(LIMIT, dict(_limits(classes)))
         yield _gauge(GATE_OPEN, _open_gates(packages, classes, gates))
-        yield _gauge(GATE_CLOSED_SINCE, {_closed(gate): _since(gate) for gate in gates})
+        yield _gauge(GATE_CLOSED_SINCE, dict(_closed_gates(packages, classes, gates)))
 
     def _live(self, classes: dict[str, Manifest]) -> Iterator[tuple[str, ...]]:
         for job in self._cache.live_jobs():
@@ -176,17 +178,31 @@ def _open_gates(
     packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
 ) -> Series:
     """Every credential that a package uses, and those whose gate is closed."""
-    found: Series = {}
+    found: Series = dict.fromkeys(_credentials(packages, classes), 1)
+    return found | {(gate["namespace"], gate["secretName"]): 0 for gate in gates}
+
+
+def _closed_gates(
+    packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Those at which somebody waits: a gate opens when a package tries it, which none may do."""
+    going_on = [raw for raw in packages if _status(raw).get("phase") in GOES_ON]
+    used = set(_credentials(going_on, classes))
+    for gate in gates:
+        name = gate["namespace"], gate["secretName"]
+        if name in used:
+            yield (*name, gate.get("reason", "")), _since(gate)
+
+
+def _credentials(
+    packages: list[Manifest], classes: dict[str, Manifest]
+) -> Iterator[tuple[str, ...]]:
+    """The namespace and the Secret of each package whose class needs one."""
     for raw in packages:
         namespace, name = _whose(raw)
         credentials = classes.get(name, {}).get("spec", {}).get("credentials", {})
         if credentials:
-            found[namespace, credentials["secretName"]] = 1
-    return found | {(gate["namespace"], gate["secretName"]): 0 for gate in gates}
-
-
-def _closed(gate: Manifest) -> tuple[str, ...]:
-    return gate["namespace"], gate["secretName"], gate.get("reason", "")
+            yield namespace, credentials["secretName"]
 
 
 def _since(gate: Manifest) -> float:

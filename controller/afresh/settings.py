@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 LOG_LEVELS = ("INFO", "DEBUG", "WARNING", "ERROR")
 LOG_FORMATS = ("json", "console")
+LAST_PORT = 65535
+MOST_WORKERS = 1000
 POD_USERS = ("derived", "namespace")
 
 
@@ -47,17 +49,27 @@ class Settings:
             )
         return cls(
             runner_image=image,
-            report_url=environment.get("AFRESH_REPORT_URL") or None,
+            report_url=_report_url(environment),
             namespaces=tuple(name.strip() for name in names.split(",") if name.strip()),
-            report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080),
-            metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081),
-            workers=_integer(environment, "AFRESH_WORKERS", 8),
+            report_port=_integer(environment, "AFRESH_REPORT_PORT", 8080, most=LAST_PORT),
+            metrics_port=_integer(environment, "AFRESH_METRICS_PORT", 8081, most=LAST_PORT),
+            workers=_integer(environment, "AFRESH_WORKERS", 8, most=MOST_WORKERS),
             pod_users=_one_of(environment, "AFRESH_POD_USERS", POD_USERS),
             lease_name=lease or None,
             pod_ip=address or "",
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )
+
+
+def _report_url(environment: Mapping[str, str]) -> str | None:
+    """The kubelet writes a Service's IPv6 address without the brackets that a URL needs."""
+    scheme, mark, rest = environment.get("AFRESH_REPORT_URL", "").partition("://")
+    place, slash, path = rest.partition("/")
+    host, colon, port = place.rpartition(":")
+    if ":" in host and not host.startswith("["):
+        place = f"[{host}]{colon}{port}"
+    return f"{scheme}{mark}{place}{slash}{path}" or None
 
 
 def _one_of(environment: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
@@ -68,10 +80,10 @@ def _one_of(environment: Mapping[str, str], name: str, known: tuple[str, ...]) -
     return text
 
 
-def _integer(environment: Mapping[str, str], name: str, default: int) -> int:
+def _integer(environment: Mapping[str, str], name: str, default: int, *, most: int) -> int:
     text = environment.get(name, "")
     if not text:
         return default
-    if not text.isdecimal() or int(text) == 0:
-        raise SettingsError(f"{name} must be a positive whole number, not {text!r}")
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise SettingsError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
     return int(text)

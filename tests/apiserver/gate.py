@@ -30,6 +30,8 @@ class Gate:
     """Requests that are never answered while it says so."""
     mutes: Matches = nothing
     """Watches on which nothing but bookmarks is passed on."""
+    refuses: Matches = nothing
+    """Requests that are told to come again later."""
     held: list[str] = field(default_factory=list)
     muted: list[str] = field(default_factory=list)
 
@@ -38,6 +40,8 @@ class Gate:
         while self.holds(request):
             self.held.append(request.path)
             await asyncio.sleep(0.1)
+        if self.refuses(request):
+            return web.json_response({"message": "come again later"}, status=503)
         headers = {
             name: value
             for name, value in request.headers.items()

@@ -16,7 +16,7 @@ from aiohttp import web
 from afresh.kube import handlers
 from afresh.kube.cache import Cache
 from afresh.kube.client import WORK_PACKAGES, Kube
-from afresh.kube.errors import NotLeaderError
+from afresh.kube.errors import NotLeaderError, UnavailableError
 from afresh.kube.handlers import Waker
 from afresh.kube.health import Health
 from afresh.kube.heartbeat import heartbeat
@@ -109,7 +109,7 @@ async def test_an_operator_that_cannot_list_is_alive_but_not_ready(
     assert answers == ((200, "ok\n"), (503, "the first list of all objects is not done\n"))
 
 
-async def test_a_watch_that_owes_what_a_list_shows_is_named_until_it_tells(
+async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_list_can_be_had(
     gate: Gate, as_operator: None, kubectl: Kubectl, namespace: str
 ) -> None:
     kube, cache, stop = await Kube.connect(), Cache(), asyncio.Event()
@@ -126,9 +126,15 @@ async def test_a_watch_that_owes_what_a_list_shows_is_named_until_it_tells(
         kubectl("label", "wp", "p", "-n", namespace, "seen=no")
         await holds("the watch is muted", lambda: gate.muted)
         await resync.sweep()
+        first = waker.missed.late(seconds=0)
+        await resync.sweep()
         stuck = waker.missed.late(seconds=0)
         patient = waker.missed.late()
-        gate.mutes = nothing
+        gate.refuses = lambda request: "workpackages" in request.path
+        with pytest.raises(UnavailableError):
+            await resync.sweep()
+        excused = waker.missed.late(seconds=0)
+        gate.mutes = gate.refuses = nothing
         kubectl("label", "wp", "p", "-n", namespace, "seen=yes", "--overwrite")
         await holds("the watch tells", lambda: waker.missed.late(seconds=0) is None)
     finally:
@@ -136,7 +142,7 @@ async def test_a_watch_that_owes_what_a_list_shows_is_named_until_it_tells(
         await watching
         await kube.close()
 
-    assert patient is None
+    assert (first, patient, excused) == (None, None, None)
     assert stuck == "the watch of workpackages does not tell what a list has shown"
 
 

@@ -23,6 +23,11 @@ REFUSED = [
     pytest.param('operator.image="a b"', "'/operator/image'", id="an image that is none"),
     pytest.param('operator.resources.limits={"memory":"lots"}', "/limits/memory", id="quantity"),
     pytest.param('operator.replicas="2"', "'replicas' not allowed", id="known elsewhere"),
+    pytest.param(
+        'operator.podLabels={"app.kubernetes.io/instance":"x"}',
+        "podLabels has app.kubernetes.io/instance, which is the chart's own label: remove it.",
+        id="a label that is the chart's own",
+    ),
     pytest.param('namespaces=["Team_A"]', "'/namespaces/0'", id="a namespace that is none"),
     pytest.param('namespaces="team-a"', "got string, want array", id="a namespace, no list"),
     pytest.param('podUsers="root"', "one of 'derived', 'namespace'", id="pod users"),

@@ -147,22 +147,34 @@ GATE = {
 
 
 @pytest.mark.parametrize(
-    ("gates", "want_open", "want_since"),
+    ("gates", "phase", "want_open", "want_since"),
     [
-        pytest.param([], {("team-a", "key"): 1}, {}, id="open"),
+        pytest.param([], "Running", {("team-a", "key"): 1}, {}, id="open"),
         pytest.param(
             [GATE],
+            "Pending",
             {("team-a", "key"): 0},
             {("team-a", "key", "RateLimited"): 1893553445.0},
             id="closed",
         ),
+        pytest.param(
+            [GATE],
+            "Running",
+            {("team-a", "key"): 0},
+            {("team-a", "key", "RateLimited"): 1893553445.0},
+            id="closed, and an episode tries it",
+        ),
+        pytest.param(
+            [GATE], "Failed", {("team-a", "key"): 0}, {}, id="closed, and nobody waits any more"
+        ),
     ],
 )
 def test_a_credential_that_packages_use_has_a_gate(
-    gates: list[dict[str, str]], want_open: Found, want_since: Found
+    gates: list[dict[str, str]], phase: str, want_open: Found, want_since: Found
 ) -> None:
     own = {"adapter": "Claude", "command": None, "credentials": {"secretName": "key"}}
-    cache = cached(agent_class({"gates": gates}, **own), package("a"), package("b"))
+    told = {"phase": phase}
+    cache = cached(agent_class({"gates": gates}, **own), package("a", told), package("b", told))
 
     assert value_of(cache, "afresh_gate_open") == want_open
     assert value_of(cache, "afresh_gate_closed_since_timestamp_seconds") == want_since
@@ -173,3 +185,10 @@ def test_a_limit_on_a_class_is_told_only_where_there_is_one() -> None:
     name = "afresh_agent_class_max_concurrent_episodes"
 
     assert (value_of(limited, name), value_of(free, name)) == ({("command",): 3}, {})
+
+
+def test_a_gate_that_was_closed_when_its_last_package_was_deleted_is_closed_for_nobody() -> None:
+    own = {"adapter": "Claude", "command": None, "credentials": {"secretName": "key"}}
+    cache = cached(agent_class({"gates": [GATE]}, **own))
+
+    assert value_of(cache, "afresh_gate_closed_since_timestamp_seconds") == {}

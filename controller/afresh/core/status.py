@@ -65,6 +65,23 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     )
 
 
+def first_status(seen: Observed) -> WorkPackageStatus:
+    """Return what is said of a new package while its many Subtasks are made.
+
+    It has no records: nothing is decided by it.
+    """
+    generation = seen.package.metadata.generation
+    said = (Reason.EPISODE_NOT_STARTED, "Its Subtasks are being made.")
+    return WorkPackageStatus(
+        observed_generation=generation,
+        phase=PackagePhase.PENDING,
+        conditions=_new_conditions(PackagePhase.PENDING, *said, generation, seen.now),
+        reason=Reason.EPISODE_NOT_STARTED,
+        progress=f"0/{len(seen.package.spec.subtasks)}",
+        branch=seen.package.branch,
+    )
+
+
 def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObjectStatus]:
     """Return the new status of each existing child object whose status changes, by its name."""
     wanted = {entry.id for entry in seen.package.spec.subtasks}
@@ -82,22 +99,13 @@ def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObj
 
 def unreadable_status(generation: int, message: str, now: datetime) -> dict[str, object]:
     """Return what the status of a package that cannot be read says, as YAML names it."""
-    conditions = tuple(
-        Condition(
-            type=kind,
-            status=holds,
-            reason=Reason.INVALID_SPEC,
-            message=message,
-            observed_generation=generation,
-            last_transition_time=_seconds(now),
-        )
-        for kind, holds in (("Ready", "False"), ("Progressing", "False"), ("Stalled", "True"))
-    )
     said = WorkPackageStatus(
         observed_generation=generation,
         phase=PackagePhase.STALLED,
         reason=Reason.INVALID_SPEC,
-        conditions=conditions,
+        conditions=_new_conditions(
+            PackagePhase.STALLED, Reason.INVALID_SPEC, message, generation, now
+        ),
     ).to_manifest()
     return {key: said[key] for key in ("observedGeneration", "phase", "reason", "conditions")}
 
@@ -109,13 +117,34 @@ def dollars(amount: Decimal | None) -> str:
     return f"${amount:.2f}" if amount >= Decimal("0.01") or not amount else f"${amount:.4f}"
 
 
-def _conditions(seen: Observed, decision: Decision) -> tuple[Condition, ...]:
-    ready = decision.phase is PackagePhase.SUCCEEDED
-    wanted = {
-        "Ready": ready,
-        "Progressing": decision.phase in GOES_ON,
-        "Stalled": decision.phase in NEEDS_A_PERSON,
+def _new_conditions(
+    phase: PackagePhase, reason: Reason, message: str, generation: int, now: datetime
+) -> tuple[Condition, ...]:
+    """The conditions of a package of which nothing was known."""
+    return tuple(
+        Condition(
+            type=kind,
+            status="True" if holds else "False",
+            reason=reason,
+            message=message,
+            observed_generation=generation,
+            last_transition_time=_seconds(now),
+        )
+        for kind, holds in _holding(phase).items()
+    )
+
+
+def _holding(phase: PackagePhase) -> dict[str, bool]:
+    """Which conditions hold in a phase."""
+    return {
+        "Ready": phase is PackagePhase.SUCCEEDED,
+        "Progressing": phase in GOES_ON,
+        "Stalled": phase in NEEDS_A_PERSON,
     }
+
+
+def _conditions(seen: Observed, decision: Decision) -> tuple[Condition, ...]:
+    wanted = _holding(decision.phase)
     old = {item.type: item for item in seen.package.status.conditions}
     return tuple(
         _condition(old.get(kind), kind, holds, seen, decision) for kind, holds in wanted.items()

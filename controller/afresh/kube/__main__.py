@@ -5,6 +5,7 @@ import os
 import sys
 
 from afresh import logs
+from afresh.kube.errors import ConfigurationError
 from afresh.kube.operator import run
 from afresh.settings import Settings, SettingsError
 
@@ -17,7 +18,11 @@ def main() -> int:
         print(f"afresh: {error}", file=sys.stderr)  # noqa: T201  # there is no log yet
         return 2
     logs.configure(level=settings.log_level, form=settings.log_format)
-    return asyncio.run(run(settings))
+    try:
+        return asyncio.run(run(settings))
+    except ConfigurationError as error:
+        logs.get_logger().error("not_started", error=str(error))
+        return 2
 
 
 if __name__ == "__main__":

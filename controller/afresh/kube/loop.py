@@ -13,7 +13,12 @@ from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.reasons import Reason
-from afresh.core.status import package_status, subtask_statuses, unreadable_status
+from afresh.core.status import (
+    first_status,
+    package_status,
+    subtask_statuses,
+    unreadable_status,
+)
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
@@ -25,6 +30,8 @@ from afresh.kube.queue import Key
 from afresh.logs import get_logger
 
 log = get_logger()
+MANY = 20
+"""So many Subtasks take seconds to make, in which a package is not to be without a phase."""
 WAITING_IN_LINE = frozenset({Reason.CLASS_BUSY, Reason.GATE_CLOSED})
 
 
@@ -54,6 +61,8 @@ class Loop:
         decision = decide(seen)
         # Children first: the history of episodes is written into them.
         missing = [item for item in decision.actions if isinstance(item, CreateSubtask)]
+        if len(missing) > MANY and seen.package.status.phase is None:
+            await self._replace_status(WORK_PACKAGES, seen.package, first_status(seen))
         failure = await self._apply(seen, missing)
         if missing and failure is None:
             seen = await self.observer.observe(key, now=now) or seen
@@ -116,11 +125,19 @@ class Loop:
     async def _write(self, seen: Observed, decision: Decision) -> None:
         """Write the status onto the very versions that were observed.
 
-        The history first: it is appended by attempt, so writing it twice is harmless.
+        The history first: it is appended by attempt, so writing it twice is harmless. A package
+        that has no record yet has no history.
         """
+        is_new = not seen.package.status.subtasks and not decision.settlements
+        if is_new:
+            await self._write_package(seen, decision)
         children = {child.metadata.name: child for child in seen.subtasks}
         for name, child in subtask_statuses(seen, decision).items():
             await self._replace_status(SUBTASKS, children[name], child)
+        if not is_new:
+            await self._write_package(seen, decision)
+
+    async def _write_package(self, seen: Observed, decision: Decision) -> None:
         status = package_status(seen, decision)
         if status == seen.package.status:
             return

@@ -16,6 +16,7 @@ from afresh.logs import get_logger
 log = get_logger()
 FIRST_AGAIN_SECONDS = 15
 AGAIN_SECONDS = 300
+OWED_SECONDS = 60
 RETRY_SECONDS = 2
 
 
@@ -42,19 +43,29 @@ class Resync:
 
     async def run(self) -> None:
         """List again for as long as the operator runs."""
-        pause = FIRST_AGAIN_SECONDS
+        await asyncio.sleep(FIRST_AGAIN_SECONDS)
         while True:
-            await asyncio.sleep(pause)
-            pause = AGAIN_SECONDS
             try:
                 await self.sweep()
             except Exception:  # the loop's top: what is odd today must not end resyncing for good
                 log.exception("not_resynced")
+            await self._until_next()
+
+    async def _until_next(self) -> None:
+        """Wait; shorter while a watch owes something: another list shows whether it is stuck."""
+        for _ in range(AGAIN_SECONDS // OWED_SECONDS):
+            await asyncio.sleep(OWED_SECONDS)
+            if self.waker.missed.owes():
+                return
 
     async def sweep(self) -> None:
         """List everything again, and find what the watch has not told. Raises KubeError."""
         for kind in WATCHED:
-            uids, version = await self._see_all(kind, owes=True)
+            try:
+                uids, version = await self._see_all(kind, owes=True)
+            except KubeError:
+                self.waker.missed.excuse()
+                raise
             self.waker.missed.retain(kind, uids)
             for item in self.cache.retain(kind, uids, version):
                 self.waker.see(kind, "DELETED", item)
