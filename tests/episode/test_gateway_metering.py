@@ -79,6 +79,18 @@ async def test_events_cut_anywhere_and_very_long_ones_are_counted_alike():
             id="400 without credit",
         ),
         pytest.param(
+            refuses(
+                400, "invalid_request_error", "You have reached your specified API usage limits"
+            ),
+            Fault.NO_CREDIT,
+            id="400 beyond the account's own limit",
+        ),
+        pytest.param(
+            refuses(400, "invalid_request_error", "This organization has been disabled."),
+            Fault.KEY_REFUSED,
+            id="400 with a closed account",
+        ),
+        pytest.param(
             refuses(400, "invalid_request_error", "prompt is too long: 210000 tokens"),
             Fault.TOO_LONG,
             id="400 with a long prompt",

@@ -35,7 +35,8 @@ RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true
 WORDING = Wording(
     too_long=re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE),
     auth=re.compile(
-        r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)",
+        r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)"
+        r"|api usage limits|organization has been disabled",
         re.IGNORECASE,
     ),
     transient=re.compile(

@@ -140,8 +140,10 @@ class AnthropicApi:
 
 
 def _fault_of_bad_request(text: str) -> Fault:
-    if "credit balance" in text:
+    if "credit balance" in text or "api usage limits" in text:
         return Fault.NO_CREDIT
+    if "organization has been disabled" in text:
+        return Fault.KEY_REFUSED
     if "too long" in text or "context window" in text or "context limit" in text:
         return Fault.TOO_LONG
     return Fault.REJECTED
