@@ -188,6 +188,11 @@ def test_end_is_good_only_if_an_answer_has_the_last_word(
             Outcome.AUTH,
             id="no credit",
         ),
+        pytest.param(
+            "litellm.BadRequestError: AnthropicException - You have reached your API usage limits",
+            Outcome.AUTH,
+            id="beyond the account's own limit",
+        ),
         pytest.param("litellm.RateLimitError: no", Outcome.TRANSIENT, id="429"),
         pytest.param(OVERLOADED, Outcome.TRANSIENT, id="500, 529 or a reset"),
         pytest.param("litellm.ServiceUnavailableError: no", Outcome.TRANSIENT, id="503"),

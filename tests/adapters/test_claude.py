@@ -163,6 +163,8 @@ def test_verdict_needs_a_good_result_and_a_good_exit_code(
         ("Not logged in · Please run /login", Outcome.AUTH),
         ("Invalid API key · Fix external API key", Outcome.AUTH),
         ("Credit balance is too low", Outcome.AUTH),
+        ("API Error: 400 You have reached your specified API usage limits.", Outcome.AUTH),
+        ("API Error: 400 This organization has been disabled.", Outcome.AUTH),
         ("API Error: Request rejected (429) · slow down", Outcome.TRANSIENT),
         ("API Error: Repeated 529 Overloaded errors", Outcome.TRANSIENT),
         ("API Error: 500 Internal server error", Outcome.TRANSIENT),

@@ -183,6 +183,10 @@ def test_end_of_a_run_is_judged_by_its_last_turn_and_exit_code(
             Outcome.TRANSIENT,
         ),
         (TOO_LONG, Outcome.CONTEXT_EXHAUSTED),
+        (
+            "stream disconnected before completion: Request too large for gpt on tokens per min",
+            Outcome.CONTEXT_EXHAUSTED,
+        ),
         ("Incomplete response returned, reason: max_output_tokens", Outcome.AGENT_ERROR),
         ("unexpected status 404 Not Found: no, url: https://x", Outcome.AGENT_ERROR),
     ],

@@ -211,6 +211,11 @@ def test_end_is_good_only_if_everything_says_so(
             failed("Your credit balance is too low", statusCode=400), Outcome.AUTH, id="no credit"
         ),
         pytest.param(
+            failed("This organization has been disabled.", statusCode=400),
+            Outcome.AUTH,
+            id="a closed account",
+        ),
+        pytest.param(
             failed("The rate limit is exceeded", statusCode=429), Outcome.TRANSIENT, id="429"
         ),
         pytest.param(OVERLOADED, Outcome.TRANSIENT, id="529"),

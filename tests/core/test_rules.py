@@ -7,7 +7,6 @@ import pytest
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core import rules
-from afresh.core.actions import StartEpisode
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.reasons import Reason
@@ -22,6 +21,7 @@ from tests.make import (
     make_report,
     make_seen,
     seconds,
+    starts_of,
 )
 
 TWO = [make_entry("T001"), make_entry("T002", dependsOn=["T001"])]
@@ -175,10 +175,8 @@ def test_a_package_gets_its_phase_reason_and_starts(
 ) -> None:
     decision = decide(seen)
 
-    started = [
-        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
-    ]
-    assert (decision.phase, decision.reason, started) == (want_phase, want_reason, want_started)
+    assert (decision.phase, decision.reason) == (want_phase, want_reason)
+    assert starts_of(decision) == want_started
     assert decision.message
 
 
@@ -218,7 +216,7 @@ def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
     decision = decide(make_seen(package, [probed, due]))
 
     assert (decision.phase, decision.recheck_after) == (PackagePhase.STALLED, seconds(60))
-    assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
+    assert not starts_of(decision)
 
 
 UNSUPPORTED = [
@@ -269,7 +267,7 @@ def test_what_halts_a_package_also_halts_it_while_another_episode_is_live(
 
     decision = decide(make_seen(package, records, episodes=tuple(live)))
 
-    assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
+    assert not starts_of(decision)
 
 
 def test_two_episodes_start_when_two_may_run_beside_each_other() -> None:
@@ -277,10 +275,7 @@ def test_two_episodes_start_when_two_may_run_beside_each_other() -> None:
 
     decision = decide(make_seen(package))
 
-    started = [
-        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
-    ]
-    assert started == ["A", "B"]
+    assert starts_of(decision) == ["A", "B"]
     assert decision.message == "A, B are running."
 
 
@@ -294,8 +289,6 @@ def test_the_next_episode_starts_in_the_step_that_records_the_last_one() -> None
 
     decision = decide(seen)
 
-    assert [
-        item.members[0].subtask for item in decision.actions if isinstance(item, StartEpisode)
-    ] == ["B"]
+    assert starts_of(decision) == ["B"]
     assert [item.phase for item in decision.records] == [DONE, RUNNING]
     assert decision.phase is PackagePhase.RUNNING

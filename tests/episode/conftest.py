@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.episode.authority import make_authority
+from tests.episode.container import container, shell  # noqa: F401  # fixtures
+from tests.episode.linking import library  # noqa: F401  # a fixture
 from tests.episode.lone_runner import LoneRunner, order_for
 from tests.episode.pod import Pod
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git

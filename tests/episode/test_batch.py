@@ -65,6 +65,10 @@ def test_second_of_three_that_fails_ends_the_batch_and_the_third_has_no_result(
     assert pod.exit_code == 1
     assert remote.subjects(BRANCH) == ["T001: Step 1", "Add files"]
     assert report.head == remote.head(BRANCH)
+    times = sorted(report.phases, key=lambda name: report.phases[name])
+    assert times == [
+        "runnerStarted", "pushed", "prepared", "agentStarted", "agentEnded", "reported",
+    ]  # fmt: skip
 
 
 def test_runner_that_is_stopped_in_the_second_subtask_keeps_the_first_and_blames_the_second(

@@ -1,90 +1,21 @@
 """The control protocol: the runner's end against the real shim, under every shell it promises."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGINT, SIGQUIT, SIGTERM
 
 import pytest
 
 from afresh.contract.shim import SHIM
-from afresh.episode.control import (
-    Command,
-    ContainerGone,
-    ContainerRefused,
-    Control,
-    Ending,
-    Patience,
-)
-from tests.episode.pod import NAMESPACE, wait_until
+from afresh.episode.control import ContainerGone, ContainerRefused, Control, Ending
+from tests.episode.container import Container, children_of, start
+from tests.episode.pod import wait_until
 
-SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
-QUICK = Patience(after_term=0.2, after_kill=0.5)
-
-
-@dataclass
-class Container:
-    """A shim in a PID namespace of its own, and the runner's control of it."""
-
-    control: Control
-    process: subprocess.Popen[bytes]
-    directory: Path
-    out: bytearray = field(default_factory=bytearray)
-    err: bytearray = field(default_factory=bytearray)
-
-    def run(
-        self, script: str, *, limit: float = 20, stdin: str | None = None, name: str = "test"
-    ) -> Ending:
-        command = Command(name=name, script=script, limit=limit, stdin=stdin)
-        return self.control.run(command, self.out.extend, self.err.extend, lambda: None)
-
-    @property
-    def first_process(self) -> int:
-        """The shim's own number, seen from here."""
-        return children_of(self.process.pid)[0]
-
-
-def children_of(process: int) -> list[int]:
-    return [
-        int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    ]
-
-
-def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> Container:
-    if shutil.which(shell[0]) is None:
-        pytest.skip(f"{shell[0]} is not installed")
-    directory.mkdir(exist_ok=True)
-    process = subprocess.Popen(
-        [*NAMESPACE, *shell, "-c", SHIM],
-        env={
-            "PATH": os.environ["PATH"],
-            "AFRESH_CONTROL": str(directory),
-            "AFRESH_PIDS_LIMIT": pids_limit,
-        },
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    return Container(Control(directory, ("test", "later"), QUICK), process, directory)
-
-
-@pytest.fixture(params=SHELLS.values(), ids=SHELLS.keys())
-def shell(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    return request.param
-
-
-@pytest.fixture
-def container(tmp_path: Path, shell: tuple[str, ...]) -> Iterator[Container]:
-    made = start(tmp_path / "control", shell)
-    made.control.open()
-    made.control.greet()
-    yield made
-    made.process.kill()
-    made.process.wait(timeout=120)
+# Seconds by which a script has begun, also where others keep the machine busy.
+BEGUN = 2.0
 
 
 def test_command_gets_its_input_and_its_output_and_exit_code_come_back(container: Container):
@@ -130,11 +61,11 @@ def test_clearing_leaves_no_process(container: Container):
 
 
 def test_command_that_obeys_term_ends_at_its_limit(container: Container):
-    assert container.run("exec sleep 600", limit=0.1) == Ending(exit_code=143, timed_out=True)
+    assert container.run("exec sleep 600", limit=BEGUN) == Ending(exit_code=143, timed_out=True)
 
 
 def test_command_that_ignores_term_is_killed_with_its_children(container: Container):
-    ending = container.run("trap '' TERM; sleep 600 & while :; do sleep 1; done", limit=0.1)
+    ending = container.run("trap '' TERM; sleep 600 & while :; do sleep 1; done", limit=BEGUN)
 
     assert ending == Ending(exit_code=137, timed_out=True)
 
@@ -226,76 +157,3 @@ def test_shim_that_is_not_the_first_process_says_so_and_ends(
 
     assert shim.returncode == 1
     assert b"must be the first process of a container" in err
-
-
-# A program that reads every word said to process 1, and answers with all of them.
-ECHO = """
-go= done=
-for f in /proc/1/fd/*; do
-  case $(readlink $f) in */.go*|*/go*) go=$f ;; */.done*|*/done*) done=$f ;; esac
-done
-exec 7<>$go 8>$done
-touch $AFRESH_CONTROL/listening
-while read -r line <&7; do
-  for word in $line; do
-    printf 'started %s\nrc %s 0\nkilled %s\nkilled\nrc test 0\n' $word $word $word >&8
-  done
-done
-"""
-
-
-def test_daemon_that_steals_what_is_said_cannot_forge_the_end_of_a_later_command(
-    container: Container,
-):
-    container.run(
-        f"(trap '' TERM; {ECHO}) & while [ ! -e {container.directory}/listening ]; do :; done"
-    )
-
-    ending = container.run("exit 3", name="later", limit=0.5)
-
-    assert ending.exit_code != 0
-
-
-def test_daemon_that_steals_what_is_said_cannot_forge_that_nothing_is_left(container: Container):
-    script = f"(trap '' TERM; {ECHO}) & while [ ! -e {container.directory}/listening ]; do :; done"
-    container.run(script)
-    (listener,) = processes_of(container)
-
-    cleared = container.control.clear()
-
-    assert not (cleared and Path(f"/proc/{listener}").exists())
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        pytest.param("run ../evil", id="another script"),
-        pytest.param("run later", id="a command before its time"),
-        pytest.param("keys a later b c", id="keys of its own"),
-    ],
-)
-def test_program_that_speaks_in_the_runners_place_gives_no_later_command_a_good_end(
-    container: Container, said: str
-):
-    (container.directory.parent / "evil.sh").write_text("exit 0\n")
-    container.run(
-        "for f in /proc/1/fd/*; do case $(readlink $f) in */go*|*/.go*)"
-        f" echo '{said}' > $f;; esac; done"
-    )
-
-    ending = container.run("exit 3", name="later", limit=0.5)
-
-    assert ending.exit_code != 0
-
-
-def test_keys_are_in_no_environment_and_on_no_command_line(container: Container):
-    container.run("cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline $AFRESH_CONTROL/* | tr '\\0' ' '")
-
-    shown = bytes(container.out).decode()
-    assert "AFRESH_CONTROL" in shown
-    assert not re.search(r"[0-9a-f]{32}", shown)
-
-
-def processes_of(container: Container) -> list[int]:
-    """The children of the first process, seen from here."""
-    return children_of(container.first_process)

@@ -1,7 +1,6 @@
 """What the gateway counts, what it limits, and what it remembers of failures."""
 
 import asyncio
-import contextlib
 import json
 import socket
 import time
@@ -14,9 +13,7 @@ from afresh.contract.report import Usage
 from afresh.episode.model_api import Fault
 from tests.episode.gateway_client import MESSAGES, PRICE, make_gateway, talking
 from tests.episode.upstream import (
-    Answer,
     answers,
-    breaks,
     events,
     refuses,
     server_sent,
@@ -66,76 +63,6 @@ async def test_events_cut_anywhere_and_very_long_ones_are_counted_alike():
 
     assert body == whole
     assert talk.usage.output_tokens == 7
-
-
-@pytest.mark.parametrize(
-    ("answer", "want"),
-    [
-        pytest.param(refuses(401, "authentication_error"), Fault.KEY_REFUSED, id="401"),
-        pytest.param(refuses(403, "permission_error"), Fault.KEY_REFUSED, id="403"),
-        pytest.param(
-            refuses(400, "invalid_request_error", "Your credit balance is too low to access"),
-            Fault.NO_CREDIT,
-            id="400 without credit",
-        ),
-        pytest.param(
-            refuses(400, "invalid_request_error", "prompt is too long: 210000 tokens"),
-            Fault.TOO_LONG,
-            id="400 with a long prompt",
-        ),
-        pytest.param(
-            refuses(400, "invalid_request_error", "messages: field required"),
-            Fault.REJECTED,
-            id="400 of the agent's making",
-        ),
-        pytest.param(refuses(404, "not_found_error", "model: x"), Fault.NOT_THERE, id="404"),
-        pytest.param(answers(302, b"", Location="/login"), Fault.NOT_THERE, id="302"),
-        pytest.param(refuses(413, "request_too_large"), Fault.TOO_LONG, id="413"),
-        pytest.param(refuses(429, "rate_limit_error"), Fault.RATE_LIMITED, id="429"),
-        pytest.param(refuses(500, "api_error"), Fault.UNAVAILABLE, id="500"),
-        pytest.param(answers(503, b"<html>"), Fault.UNAVAILABLE, id="503 of a proxy"),
-        pytest.param(refuses(529, "overloaded_error"), Fault.UNAVAILABLE, id="529"),
-        pytest.param(
-            streams({"type": "error", "error": {"type": "overloaded_error"}}),
-            Fault.UNAVAILABLE,
-            id="an error as the first event",
-        ),
-        pytest.param(streams(), Fault.EMPTY, id="an empty stream"),
-        pytest.param(answers(200, b""), Fault.EMPTY, id="an empty body"),
-        pytest.param(breaks(), Fault.UNREACHABLE, id="a connection that breaks before the answer"),
-    ],
-)
-async def test_request_without_an_answer_is_no_turn_and_its_fault_is_kept(
-    answer: Answer, want: Fault
-):
-    async with talking(answer) as talk:
-        await talk.ask()
-
-    assert talk.gateway.meter.last_fault is want
-    assert talk.usage == Usage()
-
-
-@pytest.mark.parametrize(
-    ("answer", "want"),
-    [
-        pytest.param(breaks(*events(stop=False)), Fault.UNREACHABLE, id="it breaks off"),
-        pytest.param(streams(*events(stop=False)), Fault.UNREACHABLE, id="it ends too early"),
-        pytest.param(
-            streams(*events(stop=False), {"type": "error", "error": {"type": "overloaded_error"}}),
-            Fault.UNAVAILABLE,
-            id="it ends with an error",
-        ),
-    ],
-)
-async def test_answer_that_begins_and_is_not_whole_is_a_turn_with_a_fault(
-    answer: Answer, want: Fault
-):
-    async with talking(answer) as talk:
-        with contextlib.suppress(aiohttp.ClientError):
-            await talk.ask()
-
-    assert talk.gateway.meter.last_fault is want
-    assert (talk.usage.turns, talk.usage.input_tokens) == (1, 10)
 
 
 async def test_success_after_a_fault_forgets_the_fault_and_its_reset_time():

@@ -15,6 +15,8 @@ from tests.episode.upstream import Answer, answers, breaks, streams
 
 API = OpenAiApi()
 NOW = 1_800_000_000.0
+# A limit by the minute that one request is beyond: it is refused whenever it is asked.
+LARGE = "Request too large for gpt on tokens per min (TPM): Limit 30000, Requested 36278."
 CREATED = {"type": "response.created", "response": {"model": "gpt-x", "usage": None}}
 
 
@@ -45,6 +47,9 @@ def says(error: dict[str, Any]) -> Answer:
         pytest.param(refuses(403, "model_not_found"), Fault.NOT_THERE, id="403 for this model"),
         pytest.param(refuses(402), Fault.NO_CREDIT, id="402"),
         pytest.param(refuses(429, "rate_limit_exceeded"), Fault.RATE_LIMITED, id="429"),
+        pytest.param(
+            refuses(429, "rate_limit_exceeded", LARGE), Fault.TOO_LONG, id="429, too much at once"
+        ),
         pytest.param(answers(429, b"<html>"), Fault.RATE_LIMITED, id="429 of a proxy"),
         pytest.param(refuses(429, "insufficient_quota"), Fault.NO_CREDIT, id="429, no credit"),
         pytest.param(
@@ -81,6 +86,9 @@ def says(error: dict[str, Any]) -> Answer:
         pytest.param(fails("context_length_exceeded"), Fault.TOO_LONG, id="failed, too long"),
         pytest.param(fails("insufficient_quota"), Fault.NO_CREDIT, id="failed, no credit"),
         pytest.param(fails("rate_limit_exceeded"), Fault.RATE_LIMITED, id="failed, a rate limit"),
+        pytest.param(
+            fails("rate_limit_exceeded", LARGE), Fault.TOO_LONG, id="failed, too much at once"
+        ),
         pytest.param(fails("server_is_overloaded"), Fault.UNAVAILABLE, id="failed, overloaded"),
         pytest.param(fails("server_error"), Fault.UNAVAILABLE, id="failed, an error"),
         pytest.param(fails("invalid_prompt"), Fault.REJECTED, id="failed, own mistake"),

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.order import Order
-from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
-from afresh.episode.lfs_access import Action, LfsAccess, LfsRefusalError, ssh_parts
+from afresh.contract.words import Marker, Outcome
 from afresh.episode.shown import shown
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_order, make_task
@@ -214,22 +212,6 @@ def test_repository_by_ssh_asks_there_for_the_address_and_a_header(
     assert (tmp_path / "asked").read_text() == f"{remote.directory}\ndownload\n"
 
 
-def test_server_by_ssh_without_lfs_is_said_to_speak_none(
-    tmp_path: Path,
-    remote: Remote,
-    sshd: Sshd,
-) -> None:
-    (sshd.programs / "git-lfs-authenticate").unlink(missing_ok=True)
-    order, secret = over_ssh(remote, sshd)
-    order = replace(order, repository=replace(order.repository, lfs=True))
-    runner = LoneRunner.create(tmp_path / "runner", order, secret)
-
-    with pytest.raises(Ended, match="does not speak Git LFS") as caught:
-        shown(runner.git, order, runner.fetch().head)
-
-    assert caught.value.outcome is Outcome.CONFIG
-
-
 def test_file_that_should_have_been_a_pointer_stays_as_it_is_on_the_branch(
     pod: Pod, remote: Remote
 ) -> None:
@@ -292,56 +274,24 @@ def test_server_refuses_an_upload_nothing_is_pushed_and_the_class_is(
 
 
 @pytest.mark.parametrize(
-    ("url", "want"),
+    ("status", "want"),
     [
-        ("git@host.example:a/b.git", ("git@host.example", "a/b.git", ())),
-        ("git@[::1]:a/b.git", ("git@::1", "a/b.git", ())),
-        ("ssh://git@host:22/a.git", ("git@host", "/a.git", ("-p", "22"))),
-        ("ssh://host/~me/a.git", ("host", "~me/a.git", ())),
+        pytest.param(None, {PICTURE, "new art"}, id="taken"),
+        pytest.param(413, {PICTURE}, id="refused"),
     ],
 )
-def test_address_by_ssh_is_cut_as_git_does(url: str, want: tuple[object, ...]) -> None:
-    assert ssh_parts(url) == want
-
-
-@pytest.mark.parametrize(
-    "said", ["a text", [], {"href": "file:///etc/passwd"}, {"href": "http://[bad"}, {}]
-)
-def test_transfer_that_makes_no_sense_is_a_refusal_and_opens_nothing(
-    said: object, runner: LoneRunner
+def test_failure_that_ends_a_subtask_is_in_the_plan_whatever_becomes_of_its_large_files(
+    status: int | None, want: set[str], pod: Pod, remote: Remote
 ) -> None:
-    action = ENDPOINT.action(said, is_done=False)
+    if status:
+        (remote.directory / "lfs-put-status").write_text(str(status))
+    task = make_task(marker_on_failure=Marker.SKIPPED)
 
-    if action is None:
-        return
-    runner.git.create()
-    with pytest.raises(LfsRefusalError):
-        LfsAccess.of(runner.git, runner.order).send(action)
+    pod.run(ordered(remote, "printf 'new art' > art/new.bin; exit 3", tasks=(task,)))
 
-
-ENDPOINT = Action(href="https://git.example.com/a.git/info/lfs", header={"Authorization": "ours"})
-
-
-@pytest.mark.parametrize(
-    ("said", "is_done", "want"),
-    [
-        pytest.param({"href": "https://git.example.com/o"}, False, "ours", id="the same host"),
-        pytest.param({"href": "https://store.example.com/o"}, False, None, id="another host"),
-        pytest.param({"href": "http://git.example.com/o"}, False, None, id="without encryption"),
-        pytest.param({"href": "https://git.example.com:8443/o"}, False, None, id="another port"),
-        pytest.param({"href": "https://git.example.com/o"}, True, None, id="already signed"),
-        pytest.param(
-            {"href": "https://store.example.com/o", "header": {"Authorization": "theirs"}},
-            False,
-            "theirs",
-            id="a header of the server's",
-        ),
-    ],
-)
-def test_transfer_to_an_address_carries_our_credential_to_our_own_host_alone(
-    said: dict[str, object], is_done: bool, want: str | None
-) -> None:
-    action = ENDPOINT.action(said, is_done=is_done)
-
-    assert action
-    assert action.header.get("Authorization") == want
+    assert pod.result.outcome is Outcome.AGENT_ERROR
+    assert "- [S] T001" in remote.file(BRANCH, ".afresh/PLAN.md")
+    assert [text[:31] for text in pod.result.warnings] == ["The unfinished work is not kept"] * (
+        status is not None
+    )
+    assert kept(remote) == want

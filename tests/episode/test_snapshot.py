@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from afresh.adapters.claude import ClaudeAdapter
 from afresh.contract.words import Outcome
 from afresh.episode import snapshot
 from afresh.episode.ending import Ended
@@ -115,3 +116,14 @@ def test_path_that_is_too_long_to_be_read_is_the_agents_error(desk: Desk):
     with pytest.raises(Ended, match="cannot be read and stored") as ended:
         desk.take()
     assert ended.value.outcome is Outcome.AGENT_ERROR
+
+
+def test_folder_of_claude_keeps_what_a_repository_shares_and_nothing_of_one_machine(desk: Desk):
+    desk.git.exclude(ClaudeAdapter.droppings)
+    own = "settings.local.json scheduled_tasks.lock worktrees/a/b.py plans/x.md"
+    shared = "settings.json commands/a.md agents/b.md skills/c/SKILL.md"
+
+    desk.work(f"for f in {own} {shared}; do mkdir -p $(dirname .claude/$f); touch .claude/$f; done")
+
+    paths = [change.path for change in desk.take().changes]
+    assert paths == sorted(f".claude/{name}" for name in shared.split())

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from afresh.contract.words import Outcome
-from tests.episode.pod import Pod, Started, make_order, wait_until
+from afresh.contract.order import Verify
+from afresh.contract.words import Marker, Outcome
+from tests.episode.pod import Pod, Started, make_order, make_task, wait_until
 from tests.episode.report_endpoint import listening
-from tests.episode.servers import Remote
+from tests.episode.servers import Remote, git
 
 BRANCH = "afresh/demo"
 BUSY = "trap '' TERM; echo working; touch $HOME/working; while :; do sleep 0.1; done"
@@ -38,6 +39,35 @@ def test_term_while_the_agent_works_is_reported_at_once_and_leaves_nothing(
     assert pod.exit_code == 1
     assert at_the_end == [True]  # it stays after its report, or the kubelet would lose it
     assert got == [("Bearer a-projected-token", report)]
+
+
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [
+        pytest.param(f"{WORK}; touch $HOME/working; sleep 600", "true", id="agent works"),
+        pytest.param(
+            f"{WORK}; touch $HOME/working; echo Why? > .afresh/outbox/blocked.md; sleep 600",
+            "true",
+            id="agent is about to say that it is blocked",
+        ),
+        pytest.param(WORK, "touch $HOME/working; sleep 600", id="acceptance command runs"),
+    ],
+)
+def test_term_leaves_no_trace_of_a_failure_on_the_remote_that_the_report_does_not_tell(
+    script: str, command: str, pod: Pod, remote: Remote
+):
+    verify = Verify(command=("sh", "-c", command))
+    task = make_task(verify=verify, marker_on_failure=Marker.SKIPPED)
+    before = git(remote.directory, "for-each-ref")
+
+    def terminate(started: Started) -> None:
+        started.wait_for(lambda: any(pod.root.glob("home/*/working")))
+        started.terminate()
+
+    pod.run(make_order(remote.url, script, tasks=(task,)), terminate)
+
+    assert pod.result.outcome is Outcome.INFRASTRUCTURE, pod.log
+    assert git(remote.directory, "for-each-ref") == before
 
 
 def test_term_before_the_agents_container_is_there_is_reported(pod: Pod, remote: Remote):

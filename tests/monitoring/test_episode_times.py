@@ -89,6 +89,14 @@ def test_a_batch_of_several_tells_no_overhead() -> None:
     assert phase_seconds(batch)["agent"] == 60
 
 
+def test_a_push_of_the_subtask_before_is_no_part_of_the_last_ones_end() -> None:
+    failed = {name: at for name, at in WHOLE.items() if name not in ("committed", "verified")}
+    parts = phase_seconds(lived({**failed, "pushed": 6.0, "reported": 68.75}))
+
+    assert "push" not in parts
+    assert (parts["agent"], parts["report"]) == (60, 0.25)
+
+
 def later(by: float, **fields: Any) -> Episode:
     own = {"created": NOW + seconds(by), "released": NOW + seconds(by)}
     moved = {name: at + by for name, at in WHOLE.items()}

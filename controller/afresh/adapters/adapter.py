@@ -86,7 +86,7 @@ class Adapter(Protocol):
 
     @property
     def droppings(self) -> tuple[str, ...]:
-        """Ignore patterns for files that it leaves in the worktree for its own use."""
+        """Ignore patterns of git for what it leaves in the worktree for its own use."""
         ...
 
     def launch(

@@ -55,9 +55,10 @@ EMPTY = re.compile(r"Empty response received from LLM")
 # Said of an answer before it is counted.
 FLAWED = re.compile(rf"Model \S+ has hit a token limit!|{EMPTY.pattern}")
 WORDING = Wording(
-    too_long=re.compile(r"ContextWindowExceeded|hit a token limit"),
+    too_long=re.compile(r"ContextWindowExceeded|hit a token limit|Request too large"),
     auth=re.compile(
-        r"AuthenticationError|PermissionDenied|credit balance|insufficient_quota|API key",
+        r"AuthenticationError|PermissionDenied|credit balance|insufficient_quota|API key"
+        r"|API usage limits|organization has been disabled",
         re.IGNORECASE,
     ),
     transient=re.compile(

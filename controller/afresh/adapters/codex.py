@@ -56,7 +56,7 @@ stream_max_retries = 1
 """
 HOOK_FLAG = "--dangerously-bypass-hook-trust"
 WORDING = Wording(
-    too_long=re.compile(r"context (window|length)", re.IGNORECASE),
+    too_long=re.compile(r"context (window|length)|request too large", re.IGNORECASE),
     auth=re.compile(
         r"status 40[13]|quota exceeded|billing|not logged in|missing environment variable"
         r"|access token|refresh token",

@@ -56,10 +56,12 @@ ERROR_HEAD = re.compile(r'^\{"type":"error"')
 FINISHED = "stop"
 WORDING = Wording(
     too_long=re.compile(
-        r"ContextOverflow|context (window|length)|prompt is too long", re.IGNORECASE
+        r"ContextOverflow|context (window|length)|prompt is too long|request too large",
+        re.IGNORECASE,
     ),
     auth=re.compile(
-        r"ProviderAuthError|status 40[123]\b|credit balance|insufficient_quota|API key",
+        r"ProviderAuthError|status 40[123]\b|credit balance|insufficient_quota|API key"
+        r"|API usage limits|organization has been disabled",
         re.IGNORECASE,
     ),
     transient=re.compile(

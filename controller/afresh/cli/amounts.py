@@ -1,6 +1,8 @@
-"""Durations, tokens and times as people read them. Pure."""
+"""Durations, tokens, times and commits as people read them. Pure."""
 
 from datetime import UTC, datetime
+
+COMMIT_LENGTH = 12
 
 
 def duration(seconds: float | None) -> str:
@@ -49,3 +51,8 @@ def percent(share: float | None) -> str:
 def moment(time: datetime) -> str:
     """Return a time in UTC, to the second."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def short_commit(commit: str) -> str:
+    """Return as much of a commit's id as tells it from all others of a repository."""
+    return commit[:COMMIT_LENGTH]

@@ -83,7 +83,8 @@ class Report:
     version: int = REPORT_VERSION
 
 
-# In the order in which an episode with one subtask reaches them; of a batch, the last one's.
+# In the order in which an episode with one subtask reaches them; of a batch, the last one's, where
+# `pushed` is of the last push.
 PHASES = (
     "runnerStarted",
     "prepared",

@@ -55,10 +55,10 @@ def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
     before = report.phases[_RUNNER_STARTED]
     for name, phase in _ENDS:
         at = report.phases.get(name)
-        if at is None:
+        if at is None or at < before:  # the push of a subtask before the last one
             continue
         if phase is not EpisodePhase.PREPARED or len(report.results) <= 1:
-            found[phase] = max(at - before, 0.0)
+            found[phase] = at - before
         before = at
     return found
 

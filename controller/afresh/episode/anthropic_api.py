@@ -100,6 +100,8 @@ class AnthropicApi:
         text = body.decode(errors="replace").lower()
         if status == 400:
             return _fault_of_bad_request(text)
+        if status == 429 and "long context" in text:
+            return Fault.TOO_LONG  # no wait would help: the account may not ask for as much
         by_status = {
             401: Fault.KEY_REFUSED,
             402: Fault.NO_CREDIT,
@@ -140,8 +142,10 @@ class AnthropicApi:
 
 
 def _fault_of_bad_request(text: str) -> Fault:
-    if "credit balance" in text:
+    if "credit balance" in text or "api usage limits" in text:
         return Fault.NO_CREDIT
+    if "organization has been disabled" in text:
+        return Fault.KEY_REFUSED
     if "too long" in text or "context window" in text or "context limit" in text:
         return Fault.TOO_LONG
     return Fault.REJECTED

@@ -41,7 +41,8 @@ def _do(work: Workplace, desk: Desk, task: Task) -> bool:
     result = replace(result, warnings=(*desk.warnings, *result.warnings))
     result = with_use(result, work.meter)
     work.reporter.update(usage=work.meter.usage())
-    work.reporter.add(result)
+    if not work.reporter.add(result):
+        return False  # what fails after a TERM has failed because of it
     warnings = _tidy_up(desk.on_plan(work), desk, task, result)
     if warnings:
         work.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))

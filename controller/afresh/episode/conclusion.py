@@ -19,6 +19,7 @@ from afresh.episode.found import found_done
 from afresh.episode.history import caught_up, find_done
 from afresh.episode.judgement import judge
 from afresh.episode.prepare import Start
+from afresh.episode.shown import publish
 from afresh.episode.snapshot import Snapshot
 from afresh.episode.verify import verify
 from afresh.episode.workplace import Workplace
@@ -88,6 +89,7 @@ def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: Age
         )
     work.reporter.stage("persist")
     try:
+        publish(work.git, work.order)
         persist.push(work.git, work.order, candidate.start, made)
     except Ended as ended:
         raise Ended(

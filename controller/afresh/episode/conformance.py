@@ -211,8 +211,8 @@ class Trial:
 
 
 def _is_dropping(path: Path, pattern: str) -> bool:
-    folder = pattern.endswith("/")
-    return path.match(pattern.rstrip("/")) and (path.is_dir() or not folder)
+    top, folder, _ = pattern.partition("/")
+    return path.match(top) and (path.is_dir() or not folder)
 
 
 def _passed(item: Requirement, detail: str = "") -> Finding:

@@ -110,7 +110,7 @@ def write_git_credentials(order: Order, paths: Paths) -> None:
     """Write the private files that git and ssh read. Raises Ended if the Secret lacks a key."""
     paths.git_dir.mkdir(parents=True, exist_ok=True)
     secret = _git_secret(order, paths)
-    if _is_ssh(order.repository.url):
+    if is_ssh(order.repository.url):
         config = _ssh(secret, order.repository, paths.git_dir)
     else:
         config = _http(secret, order.repository) if secret else ""
@@ -164,8 +164,8 @@ def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> s
     return f"[core]\n\tsshCommand = {command}\n{_authority(secret)}"
 
 
-def _is_ssh(url: str) -> bool:
-    # scp's short form, user@host:path, has no scheme.
+def is_ssh(url: str) -> bool:
+    """Whether git goes to an address by SSH. scp's short form, user@host:path, has no scheme."""
     return url.startswith("ssh://") or "://" not in url
 
 

@@ -30,7 +30,7 @@ class Fault(Enum):
     EMPTY = auto()
     UNTRUSTED = auto()  # its certificate cannot be verified
     NOT_THERE = auto()  # no such model, or no such API at that address
-    TOO_LONG = auto()  # the conversation does not fit into the model's context
+    TOO_LONG = auto()  # the conversation does not fit into the model's context, or a limit
     REJECTED = auto()  # anything else; the agent's own mistake
 
 

@@ -42,6 +42,8 @@ _FAULT_OF_STATUS = {
 }
 _NO_CREDIT = re.compile(r"current quota|credit balance|insufficient (credit|balance|funds)")
 _TOO_LONG = re.compile(r"context (length|window|limit)|prompt is too long")
+# More than a minute's limit in one request: waiting does not help, whatever the code says.
+_TOO_LARGE = re.compile(r"request too large\b", re.IGNORECASE)
 _LIMIT_KINDS = ("requests", "tokens")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h|d)")
@@ -77,9 +79,11 @@ def fault_of_event(error: object) -> Fault:
 
 
 def fault_of_code(error: object) -> Fault | None:
-    """Return what the code or the type of an error says, if it is known."""
+    """Return what the code or the type of an error says, if it is known and is to be believed."""
     if not isinstance(error, dict):
         return None
+    if _TOO_LARGE.match(str(error.get("message"))):
+        return Fault.TOO_LONG
     for code in (error.get("code"), error.get("type")):
         if isinstance(code, str) and code in _FAULT_OF_CODE:
             return _FAULT_OF_CODE[code]

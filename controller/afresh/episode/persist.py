@@ -10,15 +10,16 @@ from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
 from afresh.episode.prepare import Start
-from afresh.episode.shown import publish
 
 
 def push(git: Git, order: Order, start: Start, commit: str) -> None:
-    """Push `commit` by compare-and-swap on what the branch was at the start. Raises Ended."""
+    """Push `commit` by compare-and-swap on what the branch was at the start. Raises Ended.
+
+    The large files that it needs must be on the server: see `shown.publish`.
+    """
     branch = f"refs/heads/{order.repository.branch}"
     lease = f"--force-with-lease={branch}:{start.expected}"
     url = order.repository.url
-    publish(git, order)
     try:
         git.run(
             *("push", "--quiet", "--porcelain", "--no-verify", lease),

@@ -14,6 +14,9 @@ from afresh.contract.report import Report, Result, fit
 from afresh.contract.words import Outcome
 from afresh.episode.hints import Hints
 
+# The phases of the episode, not of one subtask: by the last push it is known which plan stands.
+LASTING = ("runnerStarted", "pushed")
+
 
 class Reporter:
     """Collects what the episode has done, and writes it down. Safe to use from several threads."""
@@ -29,9 +32,15 @@ class Reporter:
         self._lock = threading.Lock()
 
     def begin(self, subtask: str, revision: int = 0) -> None:
-        """Say which subtask is worked on now: it has a result in the end, whatever happens."""
+        """Say which subtask is worked on now: it has a result in the end, whatever happens.
+
+        The times of the one before are forgotten but for those in LASTING.
+        """
         with self._lock:
             self._begun = Result(id=subtask, outcome=Outcome.INFRASTRUCTURE, revision=revision)
+            before = self._report.phases
+            lasting = {name: before[name] for name in LASTING if name in before}
+            self._report = replace(self._report, phases=lasting)
 
     def ended_well(self) -> None:
         """Say that what was begun has ended and needs no result."""
@@ -55,15 +64,17 @@ class Reporter:
         """Set fields of the Report: usage, head, plan_digest, not_before, log_tail."""
         self._change(**fields)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: Result) -> bool:
         """Add how the episode ended for one subtask; a second one of the same id replaces it.
 
-        Once the runner was told to stop, only what is on the branch counts.
+        Once the runner was told to stop, only what is on the branch counts: False, and nothing may
+        follow from the result.
         """
         if self._is_stopped and result.commit is None:
-            return
+            return False
         others = (item for item in self._report.results if item.id != result.id)
         self._change(results=(*others, result))
+        return True
 
     def hint(self) -> None:
         """Have the Report as it is now sent to the operator; does not wait for that."""

@@ -14,6 +14,7 @@ from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode import refusals
+from afresh.episode.credentials import is_ssh
 from afresh.episode.ending import Ended
 from afresh.episode.git import REMOTE_SECONDS, Git
 from afresh.episode.git_faults import Fault, GitError
@@ -85,11 +86,15 @@ def _is_here(git: Git, link: Link) -> bool:
 
 def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
     try:
-        git.run(
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
-            *("--depth=1", "--", link.url, f"+{link.commit}:{ref}"),
-            timeout=REMOTE_SECONDS,
-        )
+        try:
+            _get(git, link.url, f"+{link.commit}:{ref}", option="--depth=1")
+        except GitError as error:
+            if "unadvertised object" not in str(error):
+                raise
+            # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
+            _get(git, link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in ("heads", "tags")))
+            if not _is_here(git, link):
+                raise
     except GitError as error:
         if error.fault is Fault.UNREACHABLE:
             raise refusals.unreachable(link.url, FIELD) from error
@@ -101,13 +106,22 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
         ) from error
 
 
+def _get(git: Git, url: str, *refspecs: str, option: str = "--no-prune") -> None:
+    git.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+        *(option, "--", url, *refspecs),
+        timeout=REMOTE_SECONDS,
+    )
+
+
 def _why(order: Order, link: Link, fault: Fault) -> str:
     if fault is Fault.DENIED:
         name = order.repository.secret_name
-        used = name and urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
+        same_site = urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
+        used = name and (is_ssh(link.url) or same_site)
         return f'it denies access with Secret "{name}"' if used else "it asks for credentials"
     if fault is Fault.UNTRUSTED:
         return "its server's identity cannot be verified"
     if fault is Fault.NOT_FOUND:
-        return "there is no such repository"
+        return "there is no such repository, or its credentials may not see it"
     return f"it does not give out commit {link.commit[:12]}"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.cli.amounts import short_duration, tokens
+from afresh.cli.amounts import short_commit, short_duration, tokens
 from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
 from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
@@ -16,7 +16,6 @@ from afresh.cli.look.terminal import Line, Span, Style, cut, line
 
 MIN_NOTE = 20
 MAX_NOTE_LINES = 4
-COMMIT_LENGTH = 12
 
 
 def tree(view: PackageView, width: int, height: int | None = None) -> list[Line]:
@@ -48,7 +47,7 @@ def _head(view: PackageView, width: int) -> Iterator[Line]:
         yield line("The operator has not looked at the last change yet.", Style.WARNING)
     elif view.message:
         yield from (line(text) for text in _wrapped(f"{view.reason}: {view.message}", width))
-    commit = f" at {view.head_commit[:COMMIT_LENGTH]}" if view.head_commit else ""
+    commit = f" at {short_commit(view.head_commit)}" if view.head_commit else ""
     yield line(f"branch {view.branch}{commit}", Style.FAINT)
     if view.gate:
         yield line(gate_sentence(view.gate), Style.WARNING)

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterator
 from importlib import resources
 
-from afresh.cli.amounts import duration, moment, percent, tokens
+from afresh.cli.amounts import duration, moment, percent, short_commit, tokens
 from afresh.cli.report.attempts import Tokens, Tried
 from afresh.cli.report.html import Child, Markup, element, joined, style
 from afresh.cli.report.html_timeline import timeline
@@ -13,7 +13,6 @@ from afresh.cli.report.report import Report, Row
 from afresh.cli.report.waiting import Waiting
 from afresh.core.status import dollars
 
-COMMIT_LENGTH = 12
 KINDS = (
     ("input", "input"),
     ("output", "output"),
@@ -65,7 +64,7 @@ def _body(report: Report) -> Iterator[Child]:
 
 def _head(report: Report) -> Markup:
     done = f" {report.progress} done." if report.progress else ""
-    commit = report.head_commit[:COMMIT_LENGTH]
+    commit = short_commit(report.head_commit)
     at = joined(" at ", element("code", commit)) if commit else None
     return element(
         "header",
@@ -148,7 +147,7 @@ def _swatch(kind: str) -> Markup:
 
 
 def _row(row: Row, most: int) -> Markup:
-    commit = element("code", row.commit[:COMMIT_LENGTH]) if row.commit else None
+    commit = element("code", short_commit(row.commit)) if row.commit else None
     what = element(
         "td",
         element("code", row.id), " ", row.title,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from afresh.cli.amounts import duration, percent, tokens
+from afresh.cli.amounts import duration, percent, short_commit, tokens
 from afresh.cli.printable import markdown_line, quoted
 from afresh.cli.report.branch_files import Notes
 from afresh.cli.report.report import Report, Row, Totals
@@ -10,7 +10,6 @@ from afresh.cli.report.waiting import Waiting
 from afresh.core.status import dollars
 
 _COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Time", "Tokens", "Cost", "Commit")
-_COMMIT_LENGTH = 12
 
 
 def write_markdown(report: Report) -> str:
@@ -28,7 +27,7 @@ def write_markdown(report: Report) -> str:
 
 def _head(report: Report) -> str:
     where = f"- Branch: `{report.branch}`"
-    commit = f" at `{report.head_commit[:_COMMIT_LENGTH]}`" if report.head_commit else ""
+    commit = f" at `{short_commit(report.head_commit)}`" if report.head_commit else ""
     progress = f", {report.progress} done" if report.progress else ""
     lines = [
         f"# {report.name} in {report.namespace}",
@@ -63,7 +62,7 @@ def _sums(totals: Totals) -> Iterator[str]:
 
 
 def _cells(row: Row) -> Sequence[str]:
-    commit = row.commit[:_COMMIT_LENGTH]
+    commit = short_commit(row.commit)
     return (
         f"`{row.marker}`",
         row.id,

@@ -1,0 +1,77 @@
+"""A shim alone in a PID namespace, under every shell that it promises, and the runner's control."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from afresh.contract.shim import SHIM
+from afresh.episode.control import Command, Control, Ending, Patience
+from tests.episode.pod import NAMESPACE
+
+SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
+QUICK = Patience(after_term=0.2, after_kill=0.5)
+
+
+@dataclass
+class Container:
+    """A shim in a PID namespace of its own, and the runner's control of it."""
+
+    control: Control
+    process: subprocess.Popen[bytes]
+    directory: Path
+    out: bytearray = field(default_factory=bytearray)
+    err: bytearray = field(default_factory=bytearray)
+
+    def run(
+        self, script: str, *, limit: float = 20, stdin: str | None = None, name: str = "test"
+    ) -> Ending:
+        command = Command(name=name, script=script, limit=limit, stdin=stdin)
+        return self.control.run(command, self.out.extend, self.err.extend, lambda: None)
+
+    @property
+    def first_process(self) -> int:
+        """The shim's own number, seen from here."""
+        return children_of(self.process.pid)[0]
+
+
+def children_of(process: int) -> list[int]:
+    return [
+        int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
+def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> Container:
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"{shell[0]} is not installed")
+    directory.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [*NAMESPACE, *shell, "-c", SHIM],
+        env={
+            "PATH": os.environ["PATH"],
+            "AFRESH_CONTROL": str(directory),
+            "AFRESH_PIDS_LIMIT": pids_limit,
+        },
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return Container(Control(directory, ("test", "later"), QUICK), process, directory)
+
+
+@pytest.fixture(params=SHELLS.values(), ids=SHELLS.keys())
+def shell(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    return request.param
+
+
+@pytest.fixture
+def container(tmp_path: Path, shell: tuple[str, ...]) -> Iterator[Container]:
+    made = start(tmp_path / "control", shell)
+    made.control.open()
+    made.control.greet()
+    yield made
+    made.process.kill()
+    made.process.wait(timeout=120)
