@@ -24,8 +24,10 @@ def episode(start: float, end: float) -> Span:
     return Span(kind=Kind.EPISODE, start=at(start), end=at(end))
 
 
-def row(phase: str, attempts: list[dict[str, Any]], changes: list[dict[str, Any]]) -> Row:
-    record = make_record("A", phase=phase, attempts=len(attempts)).to_manifest()
+def row(
+    phase: str, attempts: list[dict[str, Any]], changes: list[dict[str, Any]], reason: str = ""
+) -> Row:
+    record = make_record("A", phase=phase, attempts=len(attempts), reason=reason).to_manifest()
     package = make_package([make_entry("A")], status={"subtasks": [record]})
     child = make_child(package, "A", attempts=attempts, transitions=changes)
     return report_on(package, [child], Notes(), at(1000)).subtasks[0]
@@ -70,6 +72,9 @@ SPANS = [
         [("person", 10, 40)], id="a person who has answered"),
     pytest.param(row("Skipped", [], [to("Skipped", 10, "SkippedByUser")]), [],
                  id="nobody waits for what a person has left out"),
+    pytest.param(
+        row("Skipped", [], [to("Skipped", 10, "TooManyFailures")], "SkippedByUser"), [],
+        id="nobody waits for what a person has left out after its failures"),
     pytest.param(
         row("Done", [tried(1, 0, 60, "Success")], [to("Queued", 0), to("Running", 40)]),
         [("queued", 0, 40), ("episode", 40, 60)], id="a queue before the turn"),

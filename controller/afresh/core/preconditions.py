@@ -38,7 +38,7 @@ def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def guidance_of_the_past(seen: Observed, standing: Standing) -> Answer | None:
-    """A directive tells of earlier work, which no agent may know of (S1-3, S1-5)."""
+    """A directive tells of earlier work, which no agent may know of."""
     for field, directives in _guidance(seen.package):
         for directive in directives:
             found = history_wording(directive)
@@ -59,7 +59,7 @@ def _guidance(package: WorkPackage) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
-    """Another package works on the same branch (S1-11)."""
+    """Another package works on the same branch."""
     if seen.rival is None:
         return None
     return stall(

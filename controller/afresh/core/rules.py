@@ -88,7 +88,7 @@ def suspended(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
-    """An agent has touched what it may not: the package halts until a person has looked (S4-11)."""
+    """An agent has touched what it may not: the package halts until a person has looked."""
     asking = [r for r in standing.records if r.phase is SubtaskPhase.NEEDS_REVIEW]
     halted = [record.id for record in asking if record.reason == Outcome.OUT_OF_SCOPE]
     if not halted:

@@ -202,7 +202,7 @@ def _build_module(module: GoModule, wanted: set[str]) -> None:
     what = f"building {', '.join(names)} {module.version()}".rstrip()
     home.mkdir(parents=True, exist_ok=True)
     with (
-        progress.step(what),
+        progress.long_step(what),
         tempfile.TemporaryDirectory(prefix=".building-", dir=home) as scratch,
     ):
         _go_build(module, names, Path(scratch))

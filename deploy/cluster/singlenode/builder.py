@@ -47,7 +47,7 @@ def ensure_base() -> None:
     if _buildah("inspect", "--type", "image", BASE_IMAGE, log="base") == 0:
         return
     with (
-        progress.step(f"making {BASE_IMAGE} from Debian's packages"),
+        progress.long_step(f"making {BASE_IMAGE} from Debian's packages"),
         tempfile.TemporaryDirectory(prefix=".base-", dir=home()) as scratch,
     ):
         mmdebstrap = str(packages.find_program("mmdebstrap"))

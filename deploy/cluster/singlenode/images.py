@@ -66,7 +66,7 @@ def _build(recipe: ImageRecipe, tag: str) -> None:
     # Asked before the build: a file that changes meanwhile makes the archive outdated, not wrong.
     archive = _archive(recipe, tag)
     full_name = reference(recipe.image, tag)
-    with progress.step(f"building image {full_name}"):
+    with progress.long_step(f"building image {full_name}"):
         builder.build(recipe.dockerfile, full_name)
         builder.export(full_name, archive)
     _remove_others(archive, archive.parent.glob(f"{_prefix(recipe, tag)}*.tar"))

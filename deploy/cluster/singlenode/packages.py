@@ -74,7 +74,7 @@ def _install(absent: list[str]) -> None:
     log = cache_home() / "logs" / "packages.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     install = ["install", "--yes", "--no-install-recommends", *absent]
-    with progress.step(f"installing {', '.join(absent)}"), log.open("w") as sink:
+    with progress.long_step(f"installing {', '.join(absent)}"), log.open("w") as sink:
         # A list that cannot be fetched does not matter if the others suffice.
         _apt_get(["update"], sink)
         if _apt_get(install, sink) != 0:

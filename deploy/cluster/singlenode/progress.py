@@ -1,16 +1,18 @@
 """Progress for people: one line when a step begins, one when it ends, on standard error.
 
-Knows nothing about the steps.
+A step that may take minutes says in between that it goes on. Knows nothing about the steps.
 """
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 # A program that calls several commands in a row passes its own beginning on.
 BEGAN_VARIABLE = "AFRESH_BEGAN"
+_REMINDER_SECONDS = 60.0
 _STARTED = float(os.environ.get(BEGAN_VARIABLE) or time.monotonic())
 
 
@@ -38,3 +40,23 @@ def step(what: str) -> Iterator[None]:
     say(f"{what} ...")
     yield
     say(f"{what}: done in {time.monotonic() - began:.1f} s")
+
+
+@contextmanager
+def long_step(what: str, every_seconds: float = _REMINDER_SECONDS) -> Iterator[None]:
+    """Do as `step`, and say at every so many seconds that it still goes on."""
+    began = time.monotonic()
+    over = threading.Event()
+
+    def remind() -> None:
+        while not over.wait(every_seconds):
+            say(f"{what}: still going on after {time.monotonic() - began:.0f} s")
+
+    reminder = threading.Thread(target=remind, daemon=True)
+    with step(what):
+        reminder.start()
+        try:
+            yield
+        finally:
+            over.set()
+            reminder.join()

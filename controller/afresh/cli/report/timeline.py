@@ -169,7 +169,9 @@ def _stays(row: Row, now: datetime) -> Iterator[Span]:
         if change.phase is SubtaskPhase.QUEUED:
             yield Span(kind=Kind.QUEUED, start=change.at, end=end, why=change.reason)
         person = change.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
-        if person and change.reason not in LEFT_OUT:
+        # Who leaves out what failures had skipped changes the reason alone, at no recorded time.
+        reasons = {change.reason} if later else {change.reason, row.reason}
+        if person and not reasons & LEFT_OUT:
             yield Span(kind=Kind.PERSON, start=change.at, end=end, why=change.reason)
 
 
