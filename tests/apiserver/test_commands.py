@@ -146,7 +146,11 @@ def test_copy_is_asked_for_the_same_on_its_own_branch_and_without_what_people_an
     assert [item["revision"] for item in made["subtasks"]] == [0, 0]
     assert made["subtasks"][1]["guidance"] == ["Use JWT."]
     assert made["maxEpisodes"] == 9
-    assert (again.returncode, "already exists" in again.stderr) == (1, True)
+    assert (again.returncode, again.stderr) == (
+        1,
+        f"error: There is a WorkPackage demo-2 in the namespace {namespace} already:"
+        " choose another name.\n",
+    )
     assert spec_of(kubectl, namespace) == before["spec"]
 
 

@@ -112,6 +112,40 @@ def started(kubeconfig: Path, namespace: str, *words: str) -> Iterator[subproces
             process.kill()
 
 
+def test_reader_that_has_seen_enough_ends_a_command_without_a_word(
+    kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, entry("T1"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {key: text for key, text in os.environ.items() if key != "PYTHONUNBUFFERED"}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "afresh.cli", "status", "demo", "-n", namespace, "-o", "json"],
+        env={**environment, "PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": str(kubeconfig)},
+        stdout=writing, stderr=subprocess.PIPE, text=True, timeout=BACKGROUND, check=False,
+    )  # fmt: skip
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_letters_that_the_output_does_not_have_are_shown_as_question_marks(
+    kubectl: Kubectl, kubeconfig: Path, namespace: str
+) -> None:
+    apply(kubectl, namespace, entry("T1", title="Über"))
+    places = {"PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": str(kubeconfig)}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "afresh.cli", "status", "demo", "-n", namespace],
+        env={**os.environ, **places, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True, timeout=BACKGROUND, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "?? [ ] T1  Über" in done.stdout.decode("latin-1")
+
+
 def test_explain_tells_what_starts_next_and_that_no_operator_is_there(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
@@ -137,7 +171,7 @@ def test_explain_tells_what_starts_next_and_that_no_operator_is_there(
     assert unknown["next"]["rule"] == "class_not_found"
     assert "Rule      subtask_ready: " in done.stdout
     assert "          start a fresh agent for T1 (attempt 1)\n" in done.stdout
-    assert "You can   Have the operator installed or started" in done.stdout
+    assert "To do     Have the operator installed or started" in done.stdout
     assert "Not seen" not in done.stdout
     assert "jobs" not in kubectl("get", "jobs,st", "-n", namespace, "-o", "name")
 
@@ -155,10 +189,27 @@ def test_explain_without_many_rights_says_what_it_could_not_see(
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "Status    Stalled, Auth: It is Stalled." in done.stdout
-    assert "What would be done next cannot be told" in done.stdout
+    assert "What would be done next rests on what is not seen." in done.stdout
     assert f"pods in {namespace}, which would tell what would be done next" in done.stdout
-    assert "You can   Correct the Secret that the message names" in done.stdout
+    assert "To do     Correct the Secret that the message names" in done.stdout
     assert "Operator" not in done.stdout
+
+
+def test_explain_with_rights_in_the_namespace_alone_names_the_class_that_it_could_not_see(
+    kubectl: Kubectl, kubeconfig: Path, namespace: str, tmp_path: Path
+) -> None:
+    apply(kubectl, namespace, entry("T1"), agentClassName="claude")
+    theirs = visitor(
+        kubectl, kubeconfig, namespace, tmp_path,
+        "workpackages.afresh.dev", "subtasks.afresh.dev", "agentclasses.afresh.dev", "pods",
+        "jobs.batch", "events",
+    )  # fmt: skip
+
+    done = run_afresh("explain", "demo", "--kubeconfig", theirs)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Not seen  agentclass claude, which would tell what would be done next" in done.stdout
+    assert "To do     Wait until the operator has looked at it;" in done.stdout
 
 
 def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keeps(

@@ -82,7 +82,7 @@ def test_without_the_right_to_see_enough_nothing_is_foretold_and_what_is_missing
     assert told.next is None
     assert told.mend.startswith("Correct the Secret")
     assert "Not seen  pods in team-a, which would tell what would be done next" in text_of(told)
-    assert "cannot be told" in text_of(told)
+    assert "What would be done next rests on what is not seen." in text_of(told)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_explanation_reads_from_the_status_to_what_a_person_can_do():
         "Rule      suspended: The user has asked for a pause; what runs may end.\n"
         "Next      nothing is to be done\n"
         "Looks     when something changes\n"
-        "You can   Set it to false to go on (afresh resume).\n"
+        "To do     Set it to false to go on (afresh resume).\n"
         "Operator  afresh-system/afresh-operator: 1 of 1 ready"
     )
 

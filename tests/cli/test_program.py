@@ -49,15 +49,6 @@ def test_program_has_the_commands_that_a_person_looks_at_a_package_and_answers_i
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_has_an_example(name: str):
-    text = afresh.commands[name].get_help(
-        click.Context(afresh.commands[name], **afresh.context_settings)
-    )
-
-    assert f"Example: afresh {name}" in text
-
-
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OFFLINE])
 def test_every_command_that_needs_a_cluster_takes_the_same_options_for_it(name: str):
     taken = {option for item in afresh.commands[name].params for option in item.opts}
@@ -171,6 +162,7 @@ def test_no_kubeconfig_is_one_sentence_and_exit_code_1():
     [
         pytest.param("- a", (), "cannot be used", id="a list"),
         pytest.param("a: [", (), "cannot be used", id="no YAML"),
+        pytest.param("", (), "cannot be used: it is empty, or not in the form of", id="empty"),
         pytest.param(NOBODY, ("--context", "other"), "object with name other", id="no context"),
         pytest.param(NOBODY, (), "The API server cannot be reached: ", id="nobody listens"),
     ],
@@ -185,6 +177,20 @@ def test_kubeconfig_that_leads_nowhere_is_one_sentence_and_exit_code_1(
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert want in done.stderr
+
+
+def test_output_that_cannot_be_written_is_one_sentence_and_exit_code_1():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "afresh.cli", "crds"],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "controller")},
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: Standard output cannot be written: No space left on device.\n",
+    )
 
 
 def test_program_called_as_a_plugin_names_itself_so(tmp_path: Path):

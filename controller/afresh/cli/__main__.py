@@ -4,6 +4,7 @@ Owns the exit codes: 0, 1 for a failure, 2 for bad use, 130 when interrupted. Er
 sentence on standard error.
 """
 
+import io
 import logging
 import os
 import sys
@@ -25,9 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, by default the process's own, and return its exit code."""
     # What a credential plugin says goes through the log of the Kubernetes client.
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    # A terminal of another alphabet is shown a question mark for a letter that it lacks.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     program = "kubectl afresh" if Path(sys.argv[0]).name.startswith(PLUGIN) else "afresh"
     try:
         code = afresh.main(arguments, prog_name=program, standalone_mode=False)
+        # What cannot be written is told here, not by the interpreter at its end.
+        if sys.stdout:
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
@@ -42,10 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail("Interrupted.", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough; what is left to be flushed at the exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has seen enough.
+        _write_nowhere()
         return 1
+    except OSError as error:
+        _write_nowhere()
+        what = error.filename or "Standard output"
+        return _fail(f"{what} cannot be written: {error.strerror or error}.", 1)
     return code if isinstance(code, int) else 0
+
+
+def _write_nowhere() -> None:
+    """Let what is left of the output, which is flushed at the exit, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(sentence: str, code: int) -> int:

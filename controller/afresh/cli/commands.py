@@ -95,7 +95,7 @@ def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> Non
 )
 @written_as(ChangeForm.TEXT)
 def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
-    """Leave each SUBTASK of PACKAGE out; what depends on it goes on.
+    """Leave each SUBTASK out; what depends on it goes on.
 
     \b
     Example: afresh skip token-auth T004 T005
@@ -115,11 +115,12 @@ def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
 def retry(
     target: Target, subtasks: tuple[str, ...], because: RevisionReason | None, form: ChangeForm
 ) -> None:
-    """Run each SUBTASK of PACKAGE again: its revision rises by one, and skip becomes false.
+    """Run each SUBTASK of PACKAGE again.
 
-    Without a SUBTASK, all that wait for a person run again, and a package that is stalled is asked
-    to go on. --because is kept with the subtask's record and counted by `afresh compare`; no agent
-    is told. kubectl can ask a stalled package to go on too:
+    The revision of each rises by one, and its skip becomes false. Without a SUBTASK, all that wait
+    for a person run again, and a package that is stalled is asked to go on. --because is kept with
+    the subtask's record and counted by `afresh compare`; no agent is told. kubectl can ask a
+    stalled package to go on too:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
@@ -135,7 +136,7 @@ def retry(
 @about_a_package
 @written_as(ChangeForm.TEXT)
 def suspend(target: Target, form: ChangeForm) -> None:
-    """Start nothing new of PACKAGE; what runs may end.
+    """Start nothing new of PACKAGE, and let what runs end.
 
     \b
     Example: afresh suspend token-auth
@@ -147,7 +148,7 @@ def suspend(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(ChangeForm.TEXT)
 def resume(target: Target, form: ChangeForm) -> None:
-    """Go on with PACKAGE after it was suspended.
+    """Let PACKAGE go on after it was suspended.
 
     \b
     Example: afresh resume token-auth
@@ -159,10 +160,10 @@ def resume(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(ChangeForm.TEXT)
 def cancel(target: Target, form: ChangeForm) -> None:
-    """Stop what runs of PACKAGE now. It does not count as a failure.
+    """Stop the agents of PACKAGE that run now.
 
-    The package goes on with a fresh agent, unless it is suspended. The operator's answer is
-    .status.lastHandledCancel. The same with kubectl:
+    This does not count as a failure. The package goes on with a fresh agent, unless it is
+    suspended. The operator's answer is .status.lastHandledCancel. The same with kubectl:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
@@ -178,11 +179,11 @@ def cancel(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(Form.MARKDOWN)
 def report(target: Target, form: Form) -> None:
-    """Tell where PACKAGE stands, what waits for a person, what it took, and what agents noted.
+    """Report where PACKAGE stands and what waits for a person.
 
-    The branch is read with your own git and its credentials. The HTML page is one file that needs
-    no network and no script: a timeline of the episodes, tokens and cost by subtask, and how each
-    attempt ended.
+    It also tells what the package took, and what agents noted on the branch. The branch is read
+    with your own git and its credentials. The HTML page is one file that needs no network and no
+    script: a timeline of the episodes, tokens and cost by subtask, and how each attempt ended.
 
     \b
     Example: afresh report token-auth -n team-a
@@ -200,10 +201,11 @@ def report(target: Target, form: Form) -> None:
 @click.argument("other", callback=object_name, shell_complete=complete_packages)
 @written_as(ComparisonForm.TABLE)
 def compare(target: Target, other: str, form: ComparisonForm) -> None:
-    """Put PACKAGE and OTHER side by side: what came of each, and what it took.
+    """Compare PACKAGE with OTHER: results, time, tokens and cost.
 
-    It is for the same package done in two context modes, and says where the two were not asked for
-    the same. Review rejections and hallucination reports are those of `afresh retry --because`.
+    It is meant for the same package done in two context modes, and says so where the two were not
+    asked for the same. Review rejections and hallucination reports are those of
+    `afresh retry --because`.
 
     \b
     Example: afresh compare token-auth token-auth-persistent
@@ -223,9 +225,9 @@ def compare(target: Target, other: str, form: ComparisonForm) -> None:
 )
 @written_as(ChangeForm.TEXT)
 def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
-    """Make a second package NAME that is asked for the same as PACKAGE.
+    """Make a second package NAME that asks for the same work.
 
-    It works on a branch of its own, from the same baseRef, and knows nothing of what came of
+    The copy works on a branch of its own, from the same baseRef, and knows nothing of what came of
     PACKAGE: raised revisions are left out. `afresh compare` puts the two side by side.
 
     \b
@@ -242,10 +244,11 @@ def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
 @about_an_image
 @written_as(TableForm.TABLE)
 def conformance(place: Place, trial: Trial, form: TableForm) -> int:
-    """Try whether agents can work in IMAGE: docs/how-to/agent-images.md has the requirements.
+    """Test whether agents can work in IMAGE.
 
-    A pod with the agent's container as in an episode runs for up to 8 minutes and is deleted. No
-    key and no repository is needed. The exit code is 1 if a MUST is not met.
+    docs/how-to/agent-images.md has the requirements. A pod with the agent's container as in an
+    episode runs for up to 8 minutes and is deleted. No key and no repository is needed. The exit
+    code is 1 if a MUST is not met.
 
     \b
     Example: afresh conformance registry.example.com/team-a/claude:7

@@ -17,7 +17,7 @@ from afresh.contract import codec
 from afresh.contract.conformance import REQUIREMENTS, Finding, Findings, Verdict
 from afresh.contract.pod_layout import AGENT, RUNNER
 from afresh.kube.client import DEPLOYMENTS, PODS, Kube, Manifest
-from afresh.kube.errors import RefusedError
+from afresh.kube.errors import NotFoundError, RefusedError
 from afresh.manifests.conformance import SECONDS, ConformanceParts, build_conformance_pod
 
 PATIENCE = SECONDS + 60
@@ -70,7 +70,10 @@ async def _try(trial: Trial, place: Place, tell: Tell) -> Findings:
         tell(
             f"trying {trial.image} as {trial.adapter} in pod {namespace}/{pod['metadata']['name']}"
         )
-        made = await kube.create(PODS, namespace, pod)
+        try:
+            made = await kube.create(PODS, namespace, pod)
+        except NotFoundError as error:
+            raise CommandError(f"There is no namespace {namespace}: name one with -n.") from error
         try:
             return await _findings(kube, made)
         finally:

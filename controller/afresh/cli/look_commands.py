@@ -33,10 +33,10 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | N
 def status(
     place: Place, package: str | None, all_namespaces: bool, watch: bool, form: Output
 ) -> None:
-    """Show where PACKAGE and its subtasks stand; without PACKAGE, all packages in one table.
+    """Show where PACKAGE stands, or all packages in one table.
 
-    With -w a terminal shows it in place as it changes; anything else gets a line for each change,
-    or with -o json an object.
+    Of one package all subtasks are shown. With -w a terminal shows it in place as it changes;
+    anything else gets a line for each change, or with -o json an object.
 
     \b
     Example: afresh status token-auth -w
@@ -61,11 +61,11 @@ def status(
 def logs(
     target: Target, subtask: str | None, follow: bool, attempt: int | None, form: Output
 ) -> None:
-    """Show the log of an episode: of SUBTASK, or of what runs now, or ran last.
+    """Show the log of an episode, or follow them all with -f.
 
-    It comes from the pod; when that is gone, the lines are those that the status keeps. Standard
-    error says which. With -f the logs of further episodes follow, until the package or SUBTASK
-    ends.
+    Without SUBTASK it is the episode that runs now, or else the one that ran last. The log comes
+    from the pod; when that is gone, the lines are those that the status keeps. Standard error says
+    which. With -f the logs of further episodes follow, until the package or SUBTASK ends.
 
     \b
     Example: afresh logs -f token-auth
@@ -81,10 +81,10 @@ def logs(
 @about_a_package
 @written_as(Output.TEXT)
 def explain(target: Target, form: Output) -> None:
-    """Say why PACKAGE is where it is, what would be done next, and what you can do.
+    """Explain why PACKAGE is where it is, and what to do.
 
-    Reads with your rights what the operator reads, decides by the same rules, and changes nothing.
-    What you may not see is named.
+    It tells what the operator would do next: it reads with your rights what the operator reads,
+    decides by the same rules, and changes nothing. What you may not see is named.
 
     \b
     Example: afresh explain token-auth
@@ -114,7 +114,9 @@ def explain(target: Target, form: Output) -> None:
 )
 @written_as(Output.TEXT)
 def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> int:
-    """Wait until PACKAGE has succeeded, or is as asked; the exit code says how it came out.
+    """Wait until PACKAGE has succeeded, or is in another phase.
+
+    The exit code says how it came out:
 
     \b
       0    it is as awaited
@@ -143,7 +145,9 @@ def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> i
 @click.command()
 @written_as(Output.TEXT)
 def crds(form: Output) -> None:
-    """Print the CustomResourceDefinitions of this version as YAML, or as a JSON List.
+    """Print the CustomResourceDefinitions of this version.
+
+    They are YAML documents, or with -o json one List.
 
     \b
     Example: afresh crds | kubectl apply --server-side -f -
@@ -157,9 +161,10 @@ def crds(form: Output) -> None:
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes SHELL complete commands, options, packages and subtasks.
+    """Print the completion script for SHELL.
 
-    Names come from the cluster by kubectl, which must be on the PATH for them.
+    It completes commands, options, packages and subtasks. The names of the last two come from the
+    cluster by kubectl, which must be on the PATH.
 
     \b
     Example: source <(afresh completion bash)

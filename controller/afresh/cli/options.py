@@ -86,7 +86,7 @@ def written_as(default: StrEnum) -> Callable[[Command], Command]:
         type=click.Choice(list(type(default)), case_sensitive=False),
         default=default.value,
         show_default=True,
-        help="How to write it.",
+        help="The form of the output.",
     )
 
 

@@ -27,13 +27,13 @@ from afresh.cli.report.markdown import write_markdown
 from afresh.cli.report.report import report_on
 from afresh.cli.requests import (
     ChangeForm,
+    CommandError,
     ComparisonForm,
     Copy,
     Form,
     Request,
     Target,
 )
-from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
 from afresh.kube.observe import parse
@@ -61,7 +61,7 @@ class Stored:
         """Return the package and its Subtasks. Raises KubeError and UnreadableError."""
         package = await self.read()
         found = await self.kube.list_items(
-            SUBTASKS, self.namespace, labelSelector=f"{LABEL_PACKAGE}={self.name}"
+            SUBTASKS, self.namespace, fieldSelector=f"spec.workPackageName={self.name}"
         )
         return package, tuple(parse(SubtaskObject, item) for item in found)
 
@@ -128,7 +128,14 @@ def copy(request: Copy, form: ChangeForm, target: Target) -> str:
 async def _copied(stored: Stored, request: Copy, form: ChangeForm) -> str:
     manifest = await stored.kube.get(WORK_PACKAGES, stored.namespace, stored.name)
     copied = copy_of(manifest, request)
-    made = parse(WorkPackage, await stored.kube.create(WORK_PACKAGES, stored.namespace, copied))
+    try:
+        created = await stored.kube.create(WORK_PACKAGES, stored.namespace, copied)
+    except ConflictError as error:
+        raise CommandError(
+            f"There is a WorkPackage {request.name} in the namespace {stored.namespace} already:"
+            " choose another name."
+        ) from error
+    made = parse(WorkPackage, created)
     message = (
         f"{request.name} is asked for the same as {stored.name}, in the context mode"
         f" {made.spec.context.mode}, on the branch {made.branch}."

@@ -296,4 +296,10 @@ def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationErro
         return ConfigurationError(
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
         )
-    return ConfigurationError(f"The kubeconfig {paths} cannot be used: {error}")
+    # The loader tells of its own code where a part is empty or of another form.
+    why = "it is empty, or not in the form of a kubeconfig" if _is_odd(error) else error
+    return ConfigurationError(f"The kubeconfig {paths} cannot be used: {why}")
+
+
+def _is_odd(error: Exception) -> bool:
+    return isinstance(error, (AttributeError, KeyError, TypeError))

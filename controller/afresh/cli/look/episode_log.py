@@ -19,6 +19,8 @@ from afresh.kube.errors import NotFoundError, RefusedError, UnavailableError
 JOB_NAME = "batch.kubernetes.io/job-name"
 POLL_SECONDS = 0.5
 TRIES = 5
+# Of a log that is not followed all lines are there already.
+SILENCE_SECONDS = 30
 
 
 class Source(StrEnum):
@@ -97,7 +99,7 @@ class LogReader:
             number = 0
             try:
                 async with contextlib.aclosing(self.kube.lines(path, query)) as lines:
-                    async for text in lines:
+                    async for text in _each_within(None if follow else SILENCE_SECONDS, lines):
                         number += 1
                         if number > known:
                             known = number
@@ -108,6 +110,19 @@ class LogReader:
                 await asyncio.sleep(POLL_SECONDS)
             else:
                 return
+
+
+async def _each_within(seconds: float | None, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield the lines. Raises UnavailableError if one takes longer than that to come."""
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                text = await anext(lines)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise UnavailableError(f"the log has gone silent for {seconds:.0f} seconds") from None
+        yield text
 
 
 def _has_begun(pod: Manifest) -> bool:

@@ -67,7 +67,7 @@ def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
             yield "", f"    {item.mend}", Style.PLAIN
     if len(told.waiting) > MAX_WAITING:
         yield "", f"and {len(told.waiting) - MAX_WAITING} more", Style.FAINT
-    yield "You can", told.mend, Style.PLAIN
+    yield "To do", told.mend, Style.PLAIN
     for number, missing in enumerate(told.missing):
         hides = f", which would tell {missing.hides}" if missing.hides else ""
         yield "" if number else "Not seen", f"{missing.what}{hides}", Style.WARNING
@@ -78,7 +78,7 @@ def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
 
 def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     if told.next is None:
-        yield "Next", "What would be done next cannot be told: see below.", Style.WARNING
+        yield "Next", "What would be done next rests on what is not seen.", Style.WARNING
         return
     yield "Rule", f"{told.next.rule}: {told.next.fact}", Style.PLAIN
     for number, action in enumerate(told.next.actions or ("nothing is to be done",)):

@@ -67,7 +67,7 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingSubtask:
     """A subtask that does not go on, and why."""
 
     id: str
@@ -89,7 +89,7 @@ class Explanation:
     recorded: Standing
     behind: bool
     next: Next | None
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingSubtask, ...]
     mend: str
     missing: tuple[Missing, ...]
     operators: tuple[str, ...] | None
@@ -127,16 +127,17 @@ def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> st
     """What a person does about it; where no operator looks, nothing else helps."""
     if behind and operators == ():
         return "Have the operator installed or started: without one nothing goes on."
+    if not reason:
+        return "Wait until the operator has looked at it; if that lasts, see whether one runs."
     return _MENDS.get(reason, "Nothing.").replace("`", "")
 
 
 def _recorded(package: WorkPackage) -> Standing:
     status = package.status
-    ready = status.message
     return Standing(
         phase=status.phase or PackagePhase.PENDING,
         reason=plain_line(status.reason),
-        message=plain_line(ready),
+        message=plain_line(status.message),
     )
 
 
@@ -189,7 +190,7 @@ def _sentence(action: Action) -> str:
             assert_never(action)
 
 
-def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterator[Waiting]:
+def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterator[WaitingSubtask]:
     """The subtasks that need a person, or wait for others that are not done."""
     known = {
         entry.id: records.get(entry.id) or new_record(entry) for entry in package.spec.subtasks
@@ -202,7 +203,7 @@ def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterato
                 mend = _MENDS.get(record.reason, "").replace("`", "")
                 said = plain_line(record.message)
                 why = f"{record.reason}: {said}" if said else record.reason
-                yield Waiting(id=entry.id, marker=record.marker, why=why, mend=mend)
+                yield WaitingSubtask(id=entry.id, marker=record.marker, why=why, mend=mend)
         elif record.phase is SubtaskPhase.PENDING and waits:
             names = ", ".join(f"{item.id} {item.marker}" for item in waits)
-            yield Waiting(id=entry.id, marker=record.marker, why=f"waits for {names}")
+            yield WaitingSubtask(id=entry.id, marker=record.marker, why=f"waits for {names}")

@@ -24,7 +24,6 @@ from afresh.kube.client import SUBTASKS, WORK_PACKAGES
 from afresh.kube.errors import NotFoundError
 from afresh.kube.observe import parse
 
-SECONDS = 120
 SETTLED = (SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
 
 
@@ -35,7 +34,8 @@ def show(look: LogLook) -> None:
 
 async def _show(look: LogLook) -> None:
     name = look.target.package
-    async with connected(look.target, None if look.follow else SECONDS) as (kube, namespace):
+    # A person may read the lines in a pager for hours; each request has a limit of its own.
+    async with connected(look.target, None) as (kube, namespace):
         package = Collection(WORK_PACKAGES, namespace, f"metadata.name={name}")
         subtasks = Collection(SUBTASKS, namespace, f"spec.workPackageName={name}")
         try:
@@ -142,9 +142,9 @@ class _Logs:
         if package is None or (package.status.phase is PackagePhase.RUNNING and not over):
             return
         status = package.status
-        ready = status.message
-        said = f"{self.look.target.package} is {status.phase or 'Pending'}: {plain_line(ready)}"
-        if ready and said != self._said:
+        message = plain_line(status.message)
+        said = f"{self.look.target.package} is {status.phase or 'Pending'}: {message}"
+        if message and said != self._said:
             self._said = said
             _note(said)
 

@@ -22,8 +22,6 @@ from afresh.core.records import new_record
 from afresh.core.status import dollars
 from afresh.core.usage import TOKENS
 
-"""The phases in which nothing goes on by itself."""
-
 # What the agent had of an episode, and what its verification had: from and to.
 _SPANS = {"agent": ("agentStarted", "agentEnded"), "verify": ("committed", "verified")}
 
@@ -101,14 +99,13 @@ def view_of(
 ) -> PackageView:
     """Return what is to be seen of `package`; without `children`, nothing of its subtasks."""
     meta, status = package.metadata, package.status
-    ready = status.message
     created = meta.creation_timestamp
     return PackageView(
         namespace=meta.namespace,
         name=meta.name,
         phase=status.phase or PackagePhase.PENDING,
         reason=plain_line(status.reason),
-        message=plain_line(ready),
+        message=plain_line(status.message),
         current=is_current(package),
         progress=status.progress or f"0/{len(package.spec.subtasks)}",
         running=plain_line(status.current),

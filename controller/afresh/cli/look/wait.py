@@ -89,19 +89,18 @@ def _say(
         said = f"{name} is gone."
     else:
         status = package.status
-        ready = status.message
         facts = {
             "namespace": namespace,
             "name": name,
             "phase": str(status.phase or "Pending"),
             "reason": plain_line(status.reason),
-            "message": plain_line(ready),
+            "message": plain_line(status.message),
             "progress": status.progress,
             "cost": status.cost,
         }
         still = "is still" if timed_out else "is"
         done = f", {status.progress} done" if status.progress else ""
-        message = f": {facts['message']}" if ready else "."
+        message = f": {facts['message']}" if facts["message"] else "."
         said = f"{name} {still} {facts['phase']}{done}{message}"
     if look.output is Output.JSON:
         said = json.dumps({**facts, "timedOut": timed_out}, indent=2)

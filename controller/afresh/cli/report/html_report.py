@@ -10,7 +10,7 @@ from afresh.cli.report.attempts import Tokens, Tried
 from afresh.cli.report.html import Child, Markup, element, joined, style
 from afresh.cli.report.html_timeline import timeline
 from afresh.cli.report.report import Report, Row
-from afresh.cli.report.waiting import Waiting
+from afresh.cli.report.waiting import WaitingForPerson
 from afresh.core.status import dollars
 
 KINDS = (
@@ -103,7 +103,7 @@ def _tile(name: str, value: str, more: str) -> Markup:
     return element("div", element("dt", name), element("dd", value, note), class_="tile")
 
 
-def _card(report: Report, item: Waiting) -> Markup:
+def _card(report: Report, item: WaitingForPerson) -> Markup:
     ways = (element("li", way.what, element("code", way.command)) for way in item.ways)
     return element(
         "section",

@@ -6,7 +6,7 @@ from afresh.cli.amounts import duration, percent, short_commit, tokens
 from afresh.cli.printable import markdown_line, quoted
 from afresh.cli.report.branch_files import Notes
 from afresh.cli.report.report import Report, Row, Totals
-from afresh.cli.report.waiting import Waiting
+from afresh.cli.report.waiting import WaitingForPerson
 from afresh.core.status import dollars
 
 _COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Time", "Tokens", "Cost", "Commit")
@@ -90,7 +90,7 @@ def _waiting(report: Report) -> str:
     return "\n\n".join(_item(report, item) for item in report.waiting) or "Nothing."
 
 
-def _item(report: Report, item: Waiting) -> str:
+def _item(report: Report, item: WaitingForPerson) -> str:
     message = f"\n\n{quoted(item.message)}" if item.message else ""
     ways = "\n".join(f"- {way.what}: `{way.command}`" for way in item.ways)
     return f"### {item.id or report.name}: {item.reason}{message}\n\n{ways}"

@@ -26,7 +26,7 @@ from afresh.cli.report.attempts import (
     tried,
 )
 from afresh.cli.report.branch_files import Notes
-from afresh.cli.report.waiting import Waiting, waiting
+from afresh.cli.report.waiting import WaitingForPerson, waiting
 from afresh.core.records import new_record
 
 
@@ -97,7 +97,7 @@ class Report:
     now: datetime
     totals: Totals
     subtasks: tuple[Row, ...]
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingForPerson, ...]
     notes: Notes
 
     def to_json(self) -> dict[str, Any]:
@@ -110,7 +110,6 @@ def report_on(
 ) -> Report:
     """Return the report on `package`, with its Subtasks and what was read from its branch."""
     status = package.status
-    ready = status.message
     rows = rows_of(package, children)
     return Report(
         namespace=package.metadata.namespace,
@@ -120,14 +119,14 @@ def report_on(
         agent_class=package.spec.agent_class_name,
         phase=status.phase or PackagePhase.PENDING,
         reason=plain_line(status.reason),
-        message=plain_line(ready),
+        message=plain_line(status.message),
         progress=status.progress,
         branch=status.branch or package.branch,
         head_commit=plain_line(status.head_commit),
         now=now,
         totals=totals_of(package, rows, now),
         subtasks=rows,
-        waiting=tuple(waiting(package, ready)),
+        waiting=tuple(waiting(package)),
         notes=Notes(
             discovery=plain_lines(notes.discovery),
             ideas=plain_lines(notes.ideas),

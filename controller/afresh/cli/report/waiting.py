@@ -20,7 +20,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingForPerson:
     """What waits for a person, why, and the ways to go on; the whole package has no id."""
 
     id: str
@@ -29,19 +29,19 @@ class Waiting:
     ways: tuple[Way, ...]
 
 
-def waiting(package: WorkPackage, ready: str) -> Iterator[Waiting]:
-    """Yield what waits: the package itself, of which `ready` tells, then its subtasks."""
+def waiting(package: WorkPackage) -> Iterator[WaitingForPerson]:
+    """Yield what waits: the package itself, then its subtasks."""
     ways = tuple(_ways_of_package(package))
     if ways:
-        yield Waiting(
+        yield WaitingForPerson(
             id="",
             reason=plain_line(package.status.reason),
-            message=plain_line(ready),
+            message=plain_line(package.status.message),
             ways=ways,
         )
     for review in package.status.reviews:
         subtask = plain_line(review.id)
-        yield Waiting(
+        yield WaitingForPerson(
             id=subtask,
             reason=plain_line(review.reason),
             message=plain_line(review.message),
