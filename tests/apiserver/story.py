@@ -32,7 +32,7 @@ async def node_of(
         with suppress(asyncio.CancelledError):
             await task
         await kube.close()
-        await asyncio.sleep(0.5)  # connections with TLS end in later turns of the loop
+        await asyncio.sleep(1)  # connections with TLS end when the server has answered
 
 
 def apply(kubectl: Kubectl, namespace: str, subtasks: list[dict[str, Any]], **spec: Any) -> None:
