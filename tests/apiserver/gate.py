@@ -92,4 +92,4 @@ async def gate_to(upstream: str) -> AsyncIterator[Gate]:
         yield gate
     finally:
         await runner.cleanup()
-        await asyncio.sleep(0.3)  # connections with TLS end in later turns of the loop
+        await asyncio.sleep(0.5)  # connections with TLS end in later turns of the loop

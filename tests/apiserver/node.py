@@ -47,13 +47,18 @@ class Node:
     async def run(self) -> None:
         """Run Jobs until cancelled."""
         known: set[str] = set()
-        tasks = []
-        while True:
-            for job in await self.kube.list_items(JOBS, self.namespace):
-                if job["metadata"]["uid"] not in known and not job["spec"].get("suspend"):
-                    known.add(job["metadata"]["uid"])
-                    tasks.append(asyncio.create_task(self._run_job(job)))
-            await asyncio.sleep(self.pause)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            while True:
+                for job in await self.kube.list_items(JOBS, self.namespace):
+                    if job["metadata"]["uid"] not in known and not job["spec"].get("suspend"):
+                        known.add(job["metadata"]["uid"])
+                        tasks.append(asyncio.create_task(self._run_job(job)))
+                await asyncio.sleep(self.pause)
+        finally:  # nobody asks any more when the connection is closed
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run_job(self, job: dict[str, Any]) -> None:
         template = job["spec"]["template"]

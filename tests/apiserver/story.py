@@ -32,6 +32,7 @@ async def node_of(
         with suppress(asyncio.CancelledError):
             await task
         await kube.close()
+        await asyncio.sleep(1)  # connections with TLS end when the server has answered
 
 
 def apply(kubectl: Kubectl, namespace: str, subtasks: list[dict[str, Any]], **spec: Any) -> None:
