@@ -44,15 +44,16 @@ def test_a_step_that_takes_long_says_in_between_that_it_goes_on() -> None:
     assert "building etcd: done in" in terminal.lines_left()[-1]
 
 
-def test_a_step_that_fails_is_reminded_of_no_more_and_is_not_done() -> None:
-    terminal = _Terminal()
-    with (
-        redirect_stderr(terminal),
-        pytest.raises(ValueError, match="no disk"),
-        progress.long_step("building etcd", every_seconds=0.01),
-    ):
+def _run_out_of_disk(terminal: _Terminal) -> None:
+    with progress.long_step("building etcd", every_seconds=0.01):
         terminal.next_line()
         raise ValueError("no disk")
+
+
+def test_a_step_that_fails_is_not_done() -> None:
+    terminal = _Terminal()
+    with redirect_stderr(terminal), pytest.raises(ValueError, match="no disk"):
+        _run_out_of_disk(terminal)
     assert not [line for line in terminal.lines_left() if "done" in line]
 
 
