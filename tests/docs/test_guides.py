@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from afresh.api.phases import PackagePhase
+from afresh.cli.looks import EXIT_CODES, TIMED_OUT
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from deploy.docs.explore import explored
@@ -88,3 +89,14 @@ def test_every_threat_has_a_test_or_says_what_remains() -> None:
 
     assert rows
     assert [row[0] for row in rows if not (row[2] or row[3])] == []
+
+
+def test_every_exit_code_of_wait_is_in_concepts_and_in_the_page_of_exit_codes():
+    looking = section(DOCS / "concepts.md", "Looking")
+    page = (DOCS / "reference" / "exit-codes.md").read_text()
+    own = sorted(EXIT_CODES.values())
+
+    listed = [int(code) for code in re.findall(r"^\| (\d+) \|", looking, re.MULTILINE)]
+
+    assert listed == [0, 1, 2, *own, TIMED_OUT]
+    assert f"| {own[0]} to {own[-1]}, {TIMED_OUT} | `afresh wait`" in page

@@ -285,8 +285,7 @@ def _in_cluster() -> bool:
 
 
 def _pod_namespace() -> str:
-    path = Path(POD_NAMESPACE)
-    # A token that is mounted by hand comes without it.
+    path = Path(POD_NAMESPACE)  # a token that is mounted by hand comes without it
     return path.read_text().strip() if path.exists() else ""
 
 
@@ -296,10 +295,6 @@ def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationErro
         return ConfigurationError(
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
         )
-    # The loader tells of its own code where a part is empty or of another form.
-    why = "it is empty, or not in the form of a kubeconfig" if _is_odd(error) else error
+    odd = isinstance(error, AttributeError | KeyError | TypeError)  # it tells of the loader's code
+    why = "it is empty, or not in the form of a kubeconfig" if odd else error
     return ConfigurationError(f"The kubeconfig {paths} cannot be used: {why}")
-
-
-def _is_odd(error: Exception) -> bool:
-    return isinstance(error, (AttributeError, KeyError, TypeError))
