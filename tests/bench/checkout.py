@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from afresh.contract.order import Order
-from afresh.episode import snapshot, worktree
 from afresh.episode.outbox import Outbox
-from afresh.episode.prepare import HEAD_REF
+from afresh.episode.repository import snapshot, worktree
+from afresh.episode.repository.prepare import HEAD_REF
 from tests.bench.figures import Figure
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order

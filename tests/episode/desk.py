@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.words import Marker
-from afresh.episode import snapshot, worktree
 from afresh.episode.briefing import planned
-from afresh.episode.git import Git
 from afresh.episode.outbox import collect
 from afresh.episode.redact import Redactor
-from afresh.episode.snapshot import Snapshot
+from afresh.episode.repository import snapshot, worktree
+from afresh.episode.repository.git import Git
+from afresh.episode.repository.snapshot import Snapshot
 from tests.episode.pod import make_order, make_task
 
 ORDER = make_order("http://git.example.com/x.git", "")

@@ -10,11 +10,11 @@ import aiohttp
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.anthropic_api import AnthropicApi
-from afresh.episode.gateway import Gateway
+from afresh.episode.gateway.anthropic_api import AnthropicApi
+from afresh.episode.gateway.meter import Meter
+from afresh.episode.gateway.model_api import ModelApi, Upstream
+from afresh.episode.gateway.server import Gateway
 from afresh.episode.log import Log
-from afresh.episode.meter import Meter
-from afresh.episode.model_api import ModelApi, Upstream
 from afresh.episode.redact import Redactor
 from tests.episode.upstream import Answer, Provider, providing
 

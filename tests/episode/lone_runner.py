@@ -7,19 +7,20 @@ from afresh.contract.order import Order, PlanLine, Repository
 from afresh.contract.report import Report, parse
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import credentials, prepare
+from afresh.episode import credentials
 from afresh.episode.briefing import planned
 from afresh.episode.control import Control
-from afresh.episode.git import Git
+from afresh.episode.gateway.meter import Meter
 from afresh.episode.log import Log
-from afresh.episode.meter import Meter
 from afresh.episode.opening import Opening, open_repository
 from afresh.episode.paths import Paths
-from afresh.episode.plan_commit import PlanChange, Standing, push_plan
-from afresh.episode.prepare import Start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
-from afresh.episode.state_files import Notes
+from afresh.episode.repository import prepare
+from afresh.episode.repository.git import Git
+from afresh.episode.repository.plan_commit import PlanChange, Standing, push_plan
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.state_files import Notes
 from afresh.episode.workplace import Workplace
 from tests.episode.pod import make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git

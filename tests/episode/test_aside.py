@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from afresh.episode import aside
-from afresh.episode.prepare import Start
+from afresh.episode.repository import aside
+from afresh.episode.repository.prepare import Start
 from tests.episode.lone_runner import BRANCH, LoneRunner, elsewhere, order_for, over_ssh, refuse
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git

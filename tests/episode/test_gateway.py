@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from afresh.contract.report import Usage
-from afresh.episode.model_api import Fault
+from afresh.episode.gateway.model_api import Fault
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from afresh.contract.report import Usage
-from afresh.episode.model_api import Fault
+from afresh.episode.gateway.model_api import Fault
 from tests.episode.gateway_client import talking
 from tests.episode.upstream import Answer, answers, breaks, events, refuses, streams
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.report import Usage
-from afresh.episode.model_api import Fault
+from afresh.episode.gateway.model_api import Fault
 from tests.episode.gateway_client import MESSAGES, PRICE, make_gateway, talking
 from tests.episode.upstream import (
     answers,

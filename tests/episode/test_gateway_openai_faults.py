@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from afresh.episode.model_api import Fault
-from afresh.episode.openai_api import CHAT, RESPONSES, OpenAiApi
+from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.openai_api import CHAT, RESPONSES, OpenAiApi
 from tests.episode.gateway_client import talking_to
 from tests.episode.upstream import Answer, answers, breaks, streams
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from afresh.episode.model_api import Fault
+from afresh.episode.gateway.model_api import Fault
 from tests.episode.authority import server_context
 from tests.episode.gateway_client import MESSAGES, make_gateway
 from tests.episode.upstream import events, providing, streams

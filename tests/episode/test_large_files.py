@@ -14,7 +14,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Marker, Outcome
-from afresh.episode.shown import shown
+from afresh.episode.repository.shown import shown
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git

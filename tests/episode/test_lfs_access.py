@@ -7,8 +7,8 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.lfs_access import Action, LfsAccess, LfsRefusalError, ssh_parts
-from afresh.episode.shown import shown
+from afresh.episode.repository.lfs_access import Action, LfsAccess, LfsRefusalError, ssh_parts
+from afresh.episode.repository.shown import shown
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.servers import Remote
 from tests.episode.ssh_server import Sshd

@@ -7,10 +7,10 @@ import pytest
 from afresh.contract.order import Budget
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome
-from afresh.episode.meter import Meter, NothingLeft, Turn
-from afresh.episode.model_api import Answer, Fault, Tokens
-from afresh.episode.model_faults import CROWDED, with_use
-from afresh.episode.tally import Peak
+from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
+from afresh.episode.gateway.model_api import Answer, Fault, Tokens
+from afresh.episode.gateway.model_faults import CROWDED, with_use
+from afresh.episode.gateway.tally import Peak
 from tests.episode.gateway_client import PRICE
 
 RESULT = Result(id="T001", outcome=Outcome.SUCCESS, warnings=("Another one.",))

@@ -13,7 +13,7 @@ import pytest
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
 from afresh.episode.ending import Ended
-from afresh.episode.mirror import (
+from afresh.episode.repository.mirror import (
     CURRENT,
     GIVEN_UP,
     MOST_PACKS,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from afresh.episode.model_api import Fault
-from afresh.episode.outage import END_SECONDS, RETRY_SECONDS, TRANSIENT, Outage
+from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.outage import END_SECONDS, RETRY_SECONDS, TRANSIENT, Outage
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import pytest
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import plan_commit
 from afresh.episode.ending import Ended
-from afresh.episode.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
-from afresh.episode.state_files import Notes
+from afresh.episode.repository import plan_commit
+from afresh.episode.repository.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
+from afresh.episode.repository.state_files import Notes
 from tests.episode.lone_runner import (
     BRANCH,
     DONE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from afresh.episode.scope import Change, allowed, scope_problem
+from afresh.episode.repository.scope import Change, allowed, scope_problem
 from tests.episode.pod import make_task
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode import snapshot
 from afresh.episode.ending import Ended
+from afresh.episode.repository import snapshot
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
 

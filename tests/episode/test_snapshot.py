@@ -6,10 +6,10 @@ import pytest
 
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.contract.words import Outcome
-from afresh.episode import snapshot
 from afresh.episode.ending import Ended
 from afresh.episode.outbox import TEXT_LIMIT, Outbox
-from afresh.episode.scope import Change
+from afresh.episode.repository import snapshot
+from afresh.episode.repository.scope import Change
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
 

@@ -9,7 +9,7 @@ import pytest
 from afresh.contract.order import Order, Submodule
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.shown import shown
+from afresh.episode.repository.shown import shown
 from tests.episode.linking import PLACE, link, linked
 from tests.episode.lone_runner import BRANCH, LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_agent

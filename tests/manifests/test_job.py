@@ -11,7 +11,7 @@ from afresh.contract import codec
 from afresh.contract.order import Order
 from afresh.contract.pod_layout import ANNOTATION_ORDER
 from afresh.contract.shim import SHIM
-from afresh.episode import git, plan_commit
+from afresh.episode.repository import git, plan_commit
 from afresh.manifests.job import deadline_seconds
 from tests.make import make_entry
 from tests.manifests.jobs import container, make_job, mounted, pod_of

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import structlog
 
-from afresh import metrics
 from afresh.contract.words import Outcome
 from afresh.core.planner import decide
-from afresh.metrics_episodes import record
+from afresh.metrics import registry
+from afresh.metrics.episodes import record
 from tests.kube.journeys import JOURNEYS, Journey
 from tests.kube.world import World
 from tests.make import make_class, make_episode, make_package, make_record, make_report, make_seen
@@ -29,7 +29,7 @@ def quiet() -> Iterator[None]:
 def counted(name: str, label: str) -> Counter[str]:
     """What the counter says now, by the values of one label; zeros are left out."""
     found: Counter[str] = Counter()
-    for family in metrics.REGISTRY.collect():
+    for family in registry.REGISTRY.collect():
         for sample in family.samples:
             if sample.name == name and sample.value:
                 found[sample.labels[label]] += int(sample.value)
@@ -138,7 +138,7 @@ def _samples(name: str, namespace: str, **labels: str) -> list[tuple[dict[str, s
     wanted = {"namespace": namespace, **labels}.items()
     return [
         (sample.labels, sample.value)
-        for family in metrics.REGISTRY.collect()
+        for family in registry.REGISTRY.collect()
         for sample in family.samples
         if sample.name == name and wanted <= sample.labels.items()
     ]

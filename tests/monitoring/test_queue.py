@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from afresh import metrics
 from afresh.kube.queue import Key, KeyQueue
+from afresh.metrics import registry
 
 A, B = Key("team-a", "a"), Key("team-a", "b")
 LABELS = {"name": "workpackage", "controller": "workpackage"}
 
 
 def reading(*names: str) -> tuple[float, ...]:
-    return tuple(metrics.REGISTRY.get_sample_value(name, LABELS) or 0.0 for name in names)
+    return tuple(registry.REGISTRY.get_sample_value(name, LABELS) or 0.0 for name in names)
 
 
 def since(name: str) -> Callable[[], float]:

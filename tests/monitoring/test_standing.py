@@ -7,7 +7,7 @@ import pytest
 from afresh.contract.report import Report
 from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
-from afresh.metrics_standing import Standing
+from afresh.metrics.standing import Standing
 from tests.make import make_class, make_entry, make_package
 
 Found = dict[tuple[str, ...], float]

@@ -12,14 +12,14 @@ from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core.outcome import TABLE, Next
 from afresh.core.text import one_line
-from afresh.episode import aside, plan_commit
 from afresh.episode.briefing import planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.git_faults import GitError
-from afresh.episode.plan_commit import PlanChange
-from afresh.episode.prepare import Start
-from afresh.episode.state_files import Notes
+from afresh.episode.repository import aside, plan_commit
+from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.plan_commit import PlanChange
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.state_files import Notes
 from afresh.episode.workplace import Workplace
 
 # The remote has just failed; asking it again only takes time.

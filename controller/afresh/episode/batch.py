@@ -11,7 +11,7 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.model_faults import with_use
+from afresh.episode.gateway.model_faults import with_use
 from afresh.episode.opening import Opening
 from afresh.episode.subtask import do_subtask
 from afresh.episode.workplace import Workplace

@@ -12,8 +12,8 @@ from afresh.contract.order import Order, PlanLine, Task
 from afresh.contract.words import Marker
 from afresh.core import plan_file
 from afresh.core.brief import BriefParts, Fact, write_brief
-from afresh.episode.history import PACKAGE, SUBTASK, Commit
-from afresh.episode.prepare import Start
+from afresh.episode.repository.history import PACKAGE, SUBTASK, Commit
+from afresh.episode.repository.prepare import Start
 
 POINTERS = ("AGENTS.md", "specs/")
 

@@ -10,17 +10,17 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import persist, prepare, rebase, red_flags, snapshot
 from afresh.episode.agent import AgentEnd
 from afresh.episode.briefing import planned, standing_in
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
 from afresh.episode.found import found_done
-from afresh.episode.history import caught_up, find_done
 from afresh.episode.judgement import judge
-from afresh.episode.prepare import Start
-from afresh.episode.shown import publish
-from afresh.episode.snapshot import Snapshot
+from afresh.episode.repository import persist, prepare, rebase, red_flags, snapshot
+from afresh.episode.repository.history import caught_up, find_done
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.shown import publish
+from afresh.episode.repository.snapshot import Snapshot
 from afresh.episode.verify import verify
 from afresh.episode.workplace import Workplace
 

@@ -18,19 +18,19 @@ from afresh.contract.abilities import gateway_api
 from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
 from afresh.contract.order import Agent
 from afresh.core.text import one_line
-from afresh.episode import worktree
 from afresh.episode.agent_home import write_home
 from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
-from afresh.episode.gateway import Gateway
-from afresh.episode.git import Git
+from afresh.episode.gateway.meter import Meter
+from afresh.episode.gateway.model_api import Upstream
+from afresh.episode.gateway.server import Gateway
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.log import Log
-from afresh.episode.meter import Meter
 from afresh.episode.model_access import api_of
-from afresh.episode.model_api import Upstream
 from afresh.episode.opening import read_order
 from afresh.episode.paths import Paths
 from afresh.episode.redact import Redactor
+from afresh.episode.repository import worktree
+from afresh.episode.repository.git import Git
 from afresh.episode.script import Script
 
 # Nothing listens there: a request for the model fails at once.

@@ -14,7 +14,7 @@ from afresh.contract.order import Order, Repository
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
 from afresh.episode.paths import Paths
-from afresh.episode.refusals import public_url
+from afresh.episode.repository.refusals import public_url
 
 API_KEY = "api-key"
 SSH_KEY = "ssh-privatekey"

@@ -12,16 +12,17 @@ from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
-from afresh.episode import agent, model_access, worktree
+from afresh.episode import agent, model_access
 from afresh.episode.agent import AgentEnd
 from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.git_faults import GitError
-from afresh.episode.model_faults import budget_sentence
-from afresh.episode.prepare import Start
-from afresh.episode.shown import missing, shown
+from afresh.episode.gateway.model_faults import budget_sentence
+from afresh.episode.repository import worktree
+from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.shown import missing, shown
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.workplace import Workplace
 

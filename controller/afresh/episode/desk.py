@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from afresh.contract.order import PlanLine
 from afresh.episode.opening import Opening
-from afresh.episode.prepare import Start
+from afresh.episode.repository.prepare import Start
 from afresh.episode.workplace import Workplace
 
 if TYPE_CHECKING:  # imported while the agent works
     from afresh.episode.outbox import Outbox
-    from afresh.episode.snapshot import Snapshot
+    from afresh.episode.repository.snapshot import Snapshot
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from afresh.contract.order import Task
 from afresh.contract.report import Result
 from afresh.contract.words import Marker, Outcome
 from afresh.core import plan_file
-from afresh.episode import worktree
 from afresh.episode.desk import Desk
-from afresh.episode.history import Commit
-from afresh.episode.prepare import Start
+from afresh.episode.repository import worktree
+from afresh.episode.repository.history import Commit
+from afresh.episode.repository.prepare import Start
 from afresh.episode.workplace import Workplace
 
 

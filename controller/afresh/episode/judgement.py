@@ -7,14 +7,14 @@ from afresh.contract.order import Task
 from afresh.contract.words import Outcome
 from afresh.core.outcome import PRECEDENCE
 from afresh.core.text import one_line
-from afresh.episode import snapshot
 from afresh.episode.agent import AgentEnd
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.model_faults import model_verdicts, price_verdicts
+from afresh.episode.gateway.model_faults import model_verdicts, price_verdicts
 from afresh.episode.outbox import collect
-from afresh.episode.prepare import Start
-from afresh.episode.snapshot import Snapshot
+from afresh.episode.repository import snapshot
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.snapshot import Snapshot
 from afresh.episode.workplace import Workplace
 
 NO_PROCESS = (

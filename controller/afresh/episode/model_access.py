@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from afresh.contract.abilities import gateway_api
 from afresh.contract.words import CredentialsMode, ModelApiName
 from afresh.episode import credentials
-from afresh.episode.gateway import Gateway
-from afresh.episode.model_api import ModelApi, Upstream
+from afresh.episode.gateway.model_api import ModelApi, Upstream
+from afresh.episode.gateway.server import Gateway
 from afresh.episode.workplace import Workplace
 
 _PLACES = {
@@ -25,7 +25,7 @@ _PLACES = {
 def api_of(name: ModelApiName) -> ModelApi:
     """Return the API of that name. The others would delay the start of every episode."""
     module, kind = _PLACES[name]
-    api: ModelApi = getattr(importlib.import_module(f"afresh.episode.{module}"), kind)()
+    api: ModelApi = getattr(importlib.import_module(f"afresh.episode.gateway.{module}"), kind)()
     return api
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from afresh.contract import codec
 from afresh.contract.order import ORDER_VERSION, Order
-from afresh.episode import authorship, credentials, prepare
+from afresh.episode import credentials
 from afresh.episode.ending import Ended
-from afresh.episode.git import Git, Running
 from afresh.episode.paths import Paths
-from afresh.episode.prepare import Start
+from afresh.episode.repository import authorship, prepare
+from afresh.episode.repository.git import Git, Running
+from afresh.episode.repository.prepare import Start
 
 if TYPE_CHECKING:  # needed only with a claim for it
-    from afresh.episode.mirror import Mirror
+    from afresh.episode.repository.mirror import Mirror
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,6 @@ def open_repository(order: Order, paths: Paths) -> Opening:
 def _mirror(order: Order, paths: Paths, git: Git) -> "Mirror | None":
     if order.repository.cache_claim_name is None or not order.tasks:
         return None
-    from afresh.episode.mirror import Mirror  # noqa: PLC0415  # seldom needed
+    from afresh.episode.repository.mirror import Mirror  # noqa: PLC0415  # seldom needed
 
     return Mirror.of(paths.cache, git, order)

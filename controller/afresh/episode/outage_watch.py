@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 
 from afresh.adapters.adapter import Verdict
-from afresh.episode.model_faults import fault_verdict
+from afresh.episode.gateway.model_faults import fault_verdict
 from afresh.episode.workplace import Workplace
 
 LOOK_SECONDS = 0.5

@@ -15,15 +15,15 @@ from afresh.contract.words import Outcome
 from afresh.episode import credentials
 from afresh.episode.batch import do_all
 from afresh.episode.control import Control
-from afresh.episode.git import Git
+from afresh.episode.gateway.meter import Meter
 from afresh.episode.hints import Hints
 from afresh.episode.log import Log
-from afresh.episode.meter import Meter
 from afresh.episode.opening import Opening
 from afresh.episode.paths import Paths
 from afresh.episode.process import on_terminate, process_start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
+from afresh.episode.repository.git import Git
 from afresh.episode.workplace import AGENT, SETUP, VERIFY, Workplace
 
 STAY_SECONDS = 2.5

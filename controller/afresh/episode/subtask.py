@@ -5,12 +5,12 @@ Owns where the work starts. Everything after that is `delivery`.
 
 from afresh.contract.order import Task
 from afresh.contract.report import Result
-from afresh.episode import prepare
 from afresh.episode.delivery import deliver
 from afresh.episode.desk import Desk
 from afresh.episode.found import found_done
-from afresh.episode.history import caught_up, find_done
-from afresh.episode.prepare import Start
+from afresh.episode.repository import prepare
+from afresh.episode.repository.history import caught_up, find_done
+from afresh.episode.repository.prepare import Start
 from afresh.episode.workplace import Workplace
 
 

@@ -5,10 +5,10 @@ Owns the course of a sync. There is no agent and no verify container in its pod.
 
 from afresh.contract.report import SYNC_ID, Result
 from afresh.core import plan_file
-from afresh.episode import plan_commit
 from afresh.episode.ending import Ended
 from afresh.episode.opening import Opening
-from afresh.episode.plan_commit import PlanChange, Standing
+from afresh.episode.repository import plan_commit
+from afresh.episode.repository.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
 # Stands for the sync itself where a Result names its subtask.

@@ -10,9 +10,9 @@ from pathlib import Path
 from afresh.contract.order import Step, Task
 from afresh.contract.report import VerifyResult
 from afresh.contract.words import Checkout
-from afresh.episode import worktree
-from afresh.episode.git_faults import GitError
-from afresh.episode.shown import shown
+from afresh.episode.repository import worktree
+from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.shown import shown
 from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
 from afresh.episode.workplace import SETUP, VERIFY, Workplace
 

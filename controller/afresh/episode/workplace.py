@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from afresh.contract.order import Order
 from afresh.episode.control import Control
-from afresh.episode.git import Git
+from afresh.episode.gateway.meter import Meter
 from afresh.episode.log import Log
-from afresh.episode.meter import Meter
 from afresh.episode.paths import Paths
 from afresh.episode.report import Reporter
+from afresh.episode.repository.git import Git
 
 # The commands that the agent's container and verify's run.
 SETUP = "setup"

@@ -18,7 +18,6 @@ import yaml
 from kubernetes.aio import client, config
 from kubernetes.aio.client.exceptions import ApiException
 
-from afresh import metrics
 from afresh.kube.errors import (
     ConfigurationError,
     ConflictError,
@@ -27,6 +26,7 @@ from afresh.kube.errors import (
     UnavailableError,
     translated,
 )
+from afresh.metrics import registry
 
 Manifest = dict[str, Any]
 REFRESH_SECONDS = 10
@@ -276,7 +276,7 @@ class Kube:
             code = str(error.status)
             raise translated(method, path, error.status, error.body) from error
         finally:
-            metrics.API_REQUESTS.labels(method, code, self._host).inc()
+            registry.API_REQUESTS.labels(method, code, self._host).inc()
         return answer
 
 

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from afresh import metrics
 from afresh.kube.client import Kube
 from afresh.kube.health import Health
 from afresh.kube.lease import WRITE_SECONDS, Lease
 from afresh.kube.lifetime import serving, until, while_open
 from afresh.kube.standby import Standby
+from afresh.metrics import registry
 from afresh.settings import Settings
 
 
@@ -44,7 +44,7 @@ async def leading(
         stack.push_async_callback(own.close)
         lease = _lease(settings, own, health)
         kube.write_seconds = lease.write_seconds
-        leads = metrics.LEADER.labels(settings.lease_name)
+        leads = registry.LEADER.labels(settings.lease_name)
         async with serving(Standby(lease).application(), settings.report_port):
             health.waits_for = f"the Lease {settings.lease_name} cannot be read"
             led = await until(stop, lease.acquire())

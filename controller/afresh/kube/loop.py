@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from afresh import metrics, metrics_episodes
 from afresh.api.meta import ApiModel, KubernetesObject
 from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode, StartSync
 from afresh.core.names import subtask_name
@@ -28,6 +27,7 @@ from afresh.kube.observe import Observer
 from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key
 from afresh.logs import get_logger
+from afresh.metrics import episodes, registry
 
 log = get_logger()
 MANY = 20
@@ -142,7 +142,7 @@ class Loop:
         if status == seen.package.status:
             return
         await self._replace_status(WORK_PACKAGES, seen.package, status)
-        metrics_episodes.record(seen, decision)
+        episodes.record(seen, decision)
 
     async def _replace_status(
         self, kind: Resource, observed: KubernetesObject, status: ApiModel
@@ -189,7 +189,7 @@ class Loop:
         try:
             await write_event(self.kube, about, note, seen.now)
         except KubeError as error:
-            metrics.EVENTS_LOST.inc()
+            registry.EVENTS_LOST.inc()
             log.warning("event_lost", reason=note.reason, error=str(error))
 
 

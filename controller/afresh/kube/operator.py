@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from afresh import clock, metrics
+from afresh import clock
 from afresh.kube import handlers, leadership
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
@@ -27,7 +27,8 @@ from afresh.kube.report_server import ReportServer
 from afresh.kube.resync import Resync
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
-from afresh.metrics_standing import Standing
+from afresh.metrics import registry
+from afresh.metrics.standing import Standing
 from afresh.settings import Settings
 
 log = get_logger()
@@ -75,8 +76,8 @@ async def _lead(
         return
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(serving(reports.application(), settings.report_port))
-        metrics.REGISTRY.register(Standing(cache))
-        metrics.MAX_WORKERS.labels(metrics.CONTROLLER).set(settings.workers)
+        registry.REGISTRY.register(Standing(cache))
+        registry.MAX_WORKERS.labels(registry.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
             await stack.enter_async_context(while_open(_work(loop, queue)))
         await stack.enter_async_context(while_open(resync.run()))
@@ -120,7 +121,7 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
         # Every line that is logged on the way has it, Events beside the loop included.
         structlog.contextvars.bind_contextvars(package=str(key))
         began = time.perf_counter()
-        metrics.ACTIVE_WORKERS.labels(metrics.CONTROLLER).inc()
+        registry.ACTIVE_WORKERS.labels(registry.CONTROLLER).inc()
         result = "success"
         try:
             again = await loop.step(key, now=clock.now())
@@ -141,11 +142,11 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             result = "error"
         finally:
             queue.done(key)
-            metrics.reconciled(result, time.perf_counter() - began)
+            registry.reconciled(result, time.perf_counter() - began)
 
 
 def _metrics_app(health: Health) -> web.Application:
     app = web.Application()
-    app.router.add_get("/metrics", make_aiohttp_handler(metrics.REGISTRY))
+    app.router.add_get("/metrics", make_aiohttp_handler(registry.REGISTRY))
     app.add_routes(health.routes())
     return app

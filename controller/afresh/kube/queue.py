@@ -8,7 +8,7 @@ import heapq
 from datetime import timedelta
 from typing import NamedTuple
 
-from afresh.metrics_queue import QueueMeter
+from afresh.metrics.queue import QueueMeter
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 60.0

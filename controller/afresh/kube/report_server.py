@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from afresh import metrics
 from afresh.contract import codec, report
 from afresh.contract.pod_layout import TOKEN_AUDIENCE
 from afresh.contract.report import REPORT_MAX_BYTES
@@ -17,6 +16,7 @@ from afresh.kube.client import JOBS, PODS, TOKEN_REVIEWS, Kube, Manifest
 from afresh.kube.errors import KubeError
 from afresh.kube.queue import KeyQueue
 from afresh.logs import get_logger
+from afresh.metrics import registry
 
 log = get_logger()
 POD_NAME = "authentication.kubernetes.io/pod-name"
@@ -95,5 +95,5 @@ class ReportServer:
 
 
 def _answer(status: int, text: str) -> web.Response:
-    metrics.HINTS.labels(result=str(status)).inc()
+    registry.HINTS.labels(result=str(status)).inc()
     return web.json_response({"message": text}, status=status)

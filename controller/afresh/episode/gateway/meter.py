@@ -1,0 +1,195 @@
+"""Counts turns, tokens and cost, and remembers how the last request for the model went.
+
+Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request for the
+model that was answered with success, whichever model it was and whether or not several run at once;
+requests under way count as turns until they fail. So does one that the agent abandons while the
+provider works on it: else an agent could ask for ever. How counts become Usage is `tally`, what
+fits into the budget `allowance`, and how long faults last `outage`.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from afresh.contract.order import Budget, Price
+from afresh.contract.report import Usage
+from afresh.episode.gateway.allowance import Allowance, expected_tokens
+from afresh.episode.gateway.model_api import Answer, Fault
+from afresh.episode.gateway.outage import Outage
+from afresh.episode.gateway.tally import Peak, Tally, cost_of
+
+NOT_NOW = "The model's provider fails; there is no use in asking it again now."
+NO_TURN_LEFT = "The turn limit of this task is reached."
+NO_BUDGET_LEFT = "The budget of this work is used up."
+NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
+
+
+class NothingLeft(Exception):  # noqa: N818  # an answer to the agent
+    """No request for the model passes any more. The argument is a sentence for the agent."""
+
+
+class Turn:
+    """One request for the model, from its start until the end of a `with` block.
+
+    Neither answered nor failed means that the agent went away: that says nothing of the model.
+    `size` is that of the request in bytes; `is_abandoned`, that the provider had all of it.
+    """
+
+    def __init__(self, meter: "Meter", size: int) -> None:
+        self._meter = meter
+        self.size = size
+        self.is_abandoned = False
+        self.asked = time.monotonic()
+        self.answer: Answer | None = None
+        self.fault: Fault | None = None
+        self.not_before: float | None = None
+
+    def __enter__(self) -> "Turn":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._meter.settle(self)
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether the rest of the answer must not come: it is not paid for, or has no price."""
+        return self._meter.is_too_much(self)
+
+
+class Meter:
+    """Written by the gateway's thread, read by the runner's. Turns are counted by subtask."""
+
+    def __init__(
+        self, max_turns: int, pricing: Sequence[Price], budget: Budget | None = None
+    ) -> None:
+        self._max_turns = max_turns
+        self._pricing = tuple(pricing)
+        self._allowance = Allowance(budget, pricing)
+        self._before = Tally()
+        self._subtask = Tally()
+        self._under_way: set[Turn] = set()
+        self._outage = Outage()
+        self._lock = threading.Lock()
+        self.on_first_answer: Callable[[], None] = lambda: None
+        self.limit_reached = False
+        self.refused_by: str | None = None
+        self.unpriced_model: str | None = None
+        self.last_fault: Fault | None = None
+        self.not_before: float | None = None
+
+    def begin_subtask(self) -> None:
+        """Count the turns of another subtask from now on. No request may be under way."""
+        with self._lock:
+            self._before = self._before.plus(self._subtask)
+            self._subtask = Tally()
+            self._outage.begin_again()
+            self.limit_reached = False
+            self.last_fault = None
+            self.not_before = None
+
+    def begin(self, size: int) -> Turn | None:
+        """Reserve a turn for a request of so many bytes. Raises NothingLeft.
+
+        None: the budget may not be enough for it besides those under way; one of them must settle
+        first. A request that is alone always passes as long as anything is left.
+        """
+        with self._lock:
+            if self.unpriced_model is not None:
+                raise NothingLeft(NO_PRICE)
+            used = self._used()
+            spent = self._allowance.field_reached(used)
+            if spent:
+                self.refused_by = spent
+                raise NothingLeft(NO_BUDGET_LEFT)
+            if self._outage.refuses(time.monotonic()):
+                raise NothingLeft(NOT_NOW)
+            if self._subtask.turns + len(self._under_way) >= self._max_turns:
+                self.limit_reached = True
+                raise NothingLeft(NO_TURN_LEFT)
+            sizes = (size, *(turn.size for turn in self._under_way))
+            if self._under_way and not self._allowance.has_room(used, sizes):
+                return None
+            turn = Turn(self, size)
+            self._under_way.add(turn)
+            return turn
+
+    def settle(self, turn: Turn) -> None:
+        """Count a turn that was answered, or give it back."""
+        answer = turn.answer
+        with self._lock:
+            self._under_way.discard(turn)
+            is_first = False
+            if answer and answer.began:
+                if not answer.tokens.all:  # the agent did not wait for the count, or there is none
+                    answer.tokens.input = expected_tokens(turn.size)
+                is_first = self._before.turns + self._subtask.turns == 0
+                self._subtask.count(answer, self._pricing)
+                self._note_price(answer)
+            fault = turn.fault or (answer.fault if answer else None)
+            is_begun = turn.is_abandoned or answer is not None
+            if is_begun and not fault and not (answer and answer.began):
+                self._subtask.turns += 1
+            if fault or (answer and answer.ended):
+                self._note_end(turn, fault)
+        if is_first:
+            self.on_first_answer()
+
+    def is_too_much(self, turn: Turn) -> bool:
+        """Whether what has been used is over the budget while this turn's answer goes on."""
+        answer = turn.answer
+        if answer is None or not answer.began or answer.stopping:
+            return False
+        with self._lock:
+            self._note_price(answer)
+            over = self._allowance.field_exceeded(self._used(with_open=True))
+            self.refused_by = self.refused_by or over
+            return over is not None or self.unpriced_model is not None
+
+    @property
+    def gives_up_for(self) -> Fault | None:
+        """Why the agent is to be ended, if the provider lets it get no further."""
+        with self._lock:
+            return None if self._under_way else self._outage.gives_up_for(time.monotonic())
+
+    @property
+    def used_up(self) -> str | None:
+        """The field of spec.budget that leaves nothing for another request."""
+        with self._lock:
+            return self._allowance.field_reached(self._used())
+
+    def usage(self) -> Usage:
+        """Return what the episode has used. No cost if anything counted has no price."""
+        with self._lock:
+            return self._used().usage(priced=bool(self._pricing))
+
+    def subtask_usage(self) -> Usage:
+        """Return what this subtask has used."""
+        with self._lock:
+            return self._subtask.usage(priced=bool(self._pricing))
+
+    def subtask_peak(self) -> Peak:
+        """Return the most that one request of this subtask has told a model."""
+        with self._lock:
+            return self._subtask.peak
+
+    def _note_end(self, turn: Turn, fault: Fault | None) -> None:
+        self.last_fault = fault
+        self.not_before = turn.not_before
+        if fault is None:
+            self._outage.answered()
+            return
+        now = time.monotonic()
+        wait = None if turn.not_before is None else turn.not_before - time.time()
+        has_begun = turn.answer is not None and turn.answer.began
+        self._outage.failed(fault, now, asked=turn.asked, wait=wait, has_begun=has_begun)
+
+    def _used(self, *, with_open: bool = False) -> Tally:
+        used = self._before.plus(self._subtask)
+        for turn in self._under_way if with_open else ():
+            if turn.answer and turn.answer.began:
+                used.count(turn.answer, self._pricing)
+        return used
+
+    def _note_price(self, answer: Answer) -> None:
+        if self._allowance.is_money and cost_of(answer, self._pricing) is None:
+            self.unpriced_model = answer.model

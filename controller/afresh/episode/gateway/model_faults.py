@@ -1,0 +1,113 @@
+"""What a failing agent's last request for the model says about the reason.
+
+Owns the sentences. The provider's own words stay in the log: they change from time to time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from afresh.adapters.adapter import Verdict
+from afresh.contract.order import Order
+from afresh.contract.report import Result
+from afresh.contract.words import Outcome
+from afresh.episode.gateway.meter import Meter
+from afresh.episode.gateway.model_api import Fault
+
+# A worker whose context is fuller than that gets worse at what it does (S1-12).
+MOST_PERCENT = 60
+CROWDED = (
+    f"The conversation took more than {MOST_PERCENT} % of the model's context window; make the "
+    "subtask smaller."
+)
+
+
+def with_use(result: Result, meter: Meter) -> Result:
+    """Return the result of a subtask with what it has used of models, and a warning about it."""
+    used, peak = meter.subtask_usage(), meter.subtask_peak()
+    is_crowded = peak.percent is not None and peak.percent > MOST_PERCENT
+    return replace(
+        result,
+        usage=used if used.turns else None,
+        peak_input_tokens=peak.tokens,
+        peak_input_percent=peak.percent,
+        warnings=(*result.warnings, *((CROWDED,) if is_crowded else ())),
+    )
+
+
+def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
+    """Yield why the agent failed, as far as the gateway can tell."""
+    if meter.refused_by:
+        yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=budget_sentence(meter.refused_by))
+    fault = fault_verdict(order, meter.last_fault)
+    if fault.outcome:
+        yield fault
+    if meter.limit_reached:
+        yield Verdict(
+            outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
+        )
+
+
+def budget_sentence(field: str) -> str:
+    """Return what is to be done about a field of spec.budget that is used up."""
+    return f"The budget of this episode is used up; raise spec.budget.{field} of the WorkPackage."
+
+
+def fault_verdict(order: Order, fault: Fault | None) -> Verdict:
+    """Return what a fault says, if it is not of the agent's own making."""
+    if fault not in _OUTCOMES:
+        return Verdict()
+    return Verdict(outcome=_OUTCOMES[fault], message=_sentence(order, fault))
+
+
+def price_verdicts(meter: Meter) -> Iterator[Verdict]:
+    """Yield what is to be mended if an answer had no price; this holds however the agent ended."""
+    if meter.unpriced_model is None:
+        return
+    yield Verdict(
+        outcome=Outcome.CONFIG,
+        message=(
+            f'The model "{meter.unpriced_model}" has no price, so spec.budget.maxCostUSD of the '
+            "WorkPackage cannot be kept; add the model to spec.pricing of the AgentClass."
+        ),
+    )
+
+
+_OUTCOMES = {
+    Fault.KEY_REFUSED: Outcome.AUTH,
+    Fault.NO_CREDIT: Outcome.AUTH,
+    Fault.RATE_LIMITED: Outcome.TRANSIENT,
+    Fault.UNAVAILABLE: Outcome.TRANSIENT,
+    Fault.UNREACHABLE: Outcome.TRANSIENT,
+    Fault.EMPTY: Outcome.TRANSIENT,
+    Fault.UNTRUSTED: Outcome.CONFIG,
+    Fault.NOT_THERE: Outcome.CONFIG,
+    Fault.TOO_LONG: Outcome.CONTEXT_EXHAUSTED,
+}
+
+
+def _sentence(order: Order, fault: Fault) -> str:
+    secret = f'Secret "{order.agent.secret_name}" in namespace "{order.package.partition("/")[0]}"'
+    return {
+        Fault.KEY_REFUSED: (
+            f"The model's endpoint refuses the key of {secret}; correct its key api-key."
+        ),
+        Fault.NO_CREDIT: (
+            f"The account of the key of {secret} has no credit left; add credit or change the key."
+        ),
+        Fault.RATE_LIMITED: "The model's endpoint limits the rate of requests.",
+        Fault.UNAVAILABLE: "The model's endpoint is overloaded or failing.",
+        Fault.UNREACHABLE: "The connection to the model's endpoint fails or breaks.",
+        Fault.EMPTY: "The model's endpoint answers with nothing that is an answer.",
+        Fault.UNTRUSTED: (
+            "The identity of the model's endpoint cannot be verified; "
+            "correct spec.endpoint or spec.caBundle of the AgentClass."
+        ),
+        Fault.NOT_THERE: (
+            "The model's endpoint does not serve this model; "
+            "correct spec.endpoint or spec.model of the AgentClass."
+        ),
+        Fault.TOO_LONG: (
+            "The conversation does not fit into the model's context, or into what the account may "
+            "ask at once; make the subtask smaller."
+        ),
+    }[fault]

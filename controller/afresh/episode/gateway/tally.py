@@ -1,0 +1,103 @@
+"""Adds up what answers of the model have counted, and what that costs.
+
+Knows no limit. Costs are decimal: they are money.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from afresh.contract.order import Price, price_of
+from afresh.contract.report import Usage
+from afresh.episode.gateway.model_api import Answer, Tokens
+
+PER_MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The most that one request has told a model; `percent` of its window, where that is known."""
+
+    tokens: int = 0
+    percent: int | None = None
+
+    def or_higher(self, other: "Peak") -> "Peak":
+        """Return the higher of both, each number by itself: models have windows of their own."""
+        known = [peak.percent for peak in (self, other) if peak.percent is not None]
+        return Peak(tokens=max(self.tokens, other.tokens), percent=max(known, default=None))
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """A sum of answers, and the largest of them. Costs leave out what has no price."""
+
+    turns: int = 0
+    tokens: Tokens = field(default_factory=Tokens)
+    cost: Decimal = Decimal(0)
+    has_unpriced: bool = False
+    largest_tokens: int = 0
+    largest_cost: Decimal = Decimal(0)
+    peak: Peak = Peak()
+
+    def count(self, answer: Answer, pricing: Sequence[Price]) -> None:
+        """Add an answer."""
+        self.turns += 1
+        self.tokens.add(answer.tokens)
+        self.largest_tokens = max(self.largest_tokens, answer.tokens.all)
+        self.peak = self.peak.or_higher(peak_of(answer, pricing))
+        cost = cost_of(answer, pricing)
+        if cost is None:
+            self.has_unpriced = True
+        else:
+            self.cost += cost
+            self.largest_cost = max(self.largest_cost, cost)
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Return the sum of both."""
+        tokens = Tokens()
+        tokens.add(self.tokens)
+        tokens.add(other.tokens)
+        return Tally(
+            turns=self.turns + other.turns,
+            tokens=tokens,
+            cost=self.cost + other.cost,
+            has_unpriced=self.has_unpriced or other.has_unpriced,
+            largest_tokens=max(self.largest_tokens, other.largest_tokens),
+            largest_cost=max(self.largest_cost, other.largest_cost),
+            peak=self.peak.or_higher(other.peak),
+        )
+
+    def usage(self, *, priced: bool) -> Usage:
+        """Return it as the Report has it, with a cost if there are prices and none is missing."""
+        known = priced and not self.has_unpriced
+        return Usage(
+            turns=self.turns,
+            input_tokens=self.tokens.input,
+            output_tokens=self.tokens.output,
+            cache_read_tokens=self.tokens.cache_read,
+            cache_write_tokens=self.tokens.cache_write,
+            cost_usd=f"{self.cost.normalize():f}" if known else None,
+        )
+
+
+def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
+    """Return the cost of an answer in US dollars by the first price that matches its model."""
+    price = price_of(pricing, answer.model)
+    if price is None:
+        return None
+    tokens = answer.tokens
+    return (
+        tokens.input * Decimal(price.input_usd_per_million)
+        + tokens.output * Decimal(price.output_usd_per_million)
+        + tokens.cache_read * Decimal(price.cache_read_usd_per_million)
+        + tokens.cache_write * Decimal(price.cache_write_usd_per_million)
+    ) / PER_MILLION
+
+
+def peak_of(answer: Answer, pricing: Sequence[Price]) -> Peak:
+    """Return what the request of this answer told the model, from the cache or not."""
+    tokens = answer.tokens
+    told = tokens.input + tokens.cache_read + tokens.cache_write
+    price = price_of(pricing, answer.model)
+    window = price.context_window_tokens if price else None
+    return Peak(tokens=told, percent=-(-100 * told // window) if window else None)

@@ -1,0 +1,1 @@
+"""What the runner does with git: from the fetch to the push, and the checkouts between."""

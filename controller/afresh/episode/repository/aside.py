@@ -1,0 +1,84 @@
+"""Keeps the work of a failed attempt where people find it and no agent does: on a side ref.
+
+Owns the ref's name. The last attempt counts; nothing here changes how an episode ends.
+"""
+
+import time
+from dataclasses import replace
+
+from afresh.contract.order import Order, Task
+from afresh.episode.ending import Ended
+from afresh.episode.repository import authorship, refusals
+from afresh.episode.repository.git import Git
+from afresh.episode.repository.git_faults import Fault, GitError
+from afresh.episode.repository.shown import publish
+from afresh.episode.workplace import Workplace
+
+LIMIT_SECONDS = 20.0
+# One paragraph: it cannot hold trailers.
+MESSAGE = "Unfinished work\n"
+
+
+def keep(work: Workplace, task: Task, head: str, tree: str) -> str | None:
+    """Push `tree`, which was made from `head`, to the subtask's side ref.
+
+    Returns a sentence for people if that fails. Never raises.
+    """
+    git = _bounded(work.git)
+    ref = side_ref(work.order, task)
+    try:
+        made = authorship.commit(git, work.order, tree, head, MESSAGE)
+        publish(git, work.order)
+        _push(git, work.order, f"+{made}:{ref}")
+    except Ended as ended:
+        return f"The unfinished work is not kept. {ended.message}"
+    except (GitError, OSError) as error:
+        work.log.ended(error)
+        return f"The unfinished work is not kept. {_why(work.order, ref, error)}"
+    return None
+
+
+def remove(work: Workplace, task: Task) -> str | None:
+    """Remove the subtask's side ref, if there is one.
+
+    Returns a sentence for people if that fails. Never raises.
+    """
+    ref = side_ref(work.order, task)
+    try:
+        _push(_bounded(work.git), work.order, f":{ref}")
+    except (GitError, OSError) as error:
+        if "remote ref does not exist" in str(error):
+            return None
+        work.log.ended(error)
+        return f"The ref {ref} is not removed. {_why(work.order, ref, error)}"
+    return None
+
+
+def side_ref(order: Order, task: Task) -> str:
+    """Return the name of the subtask's side ref."""
+    return "/".join(("refs/afresh", *map(_component, (*order.package.split("/"), task.id))))
+
+
+def _component(name: str) -> str:
+    """Return a name as git allows it in a ref; names as they are never hold a `%`."""
+    stem = name.removesuffix(".lock")
+    return stem.replace("..", "%2E%2E") + ("%2Elock" if stem != name else "")
+
+
+def _bounded(git: Git) -> Git:
+    return replace(git, deadline=time.monotonic() + LIMIT_SECONDS)
+
+
+def _push(git: Git, order: Order, refspec: str) -> None:
+    git.run(
+        *("push", "--quiet", "--porcelain", "--no-verify"),
+        *("--", order.repository.url, refspec),
+    )
+
+
+def _why(order: Order, ref: str, error: GitError | OSError) -> str:
+    if isinstance(error, GitError) and error.fault in (Fault.REFUSED, Fault.HOOK, Fault.MOVED):
+        return f"The server of {refusals.public_url(order.repository.url)} refuses {ref}."
+    if isinstance(error, GitError) and error.fault is not Fault.OTHER:
+        return refusals.remote_problem(order, error).message
+    return "The log of the runner says why."

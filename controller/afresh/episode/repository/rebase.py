@@ -1,0 +1,38 @@
+"""Puts an agent's changes on top of a branch that has moved, if they do not contradict each other.
+
+Owns the merge and what becomes of the plan. What comes out is a new snapshot, to be verified anew.
+"""
+
+from dataclasses import replace
+
+from afresh.contract.order import Order, Task
+from afresh.contract.words import Marker
+from afresh.core import plan_file
+from afresh.episode.briefing import planned
+from afresh.episode.repository import worktree
+from afresh.episode.repository.git import Git
+from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.persist import moved
+from afresh.episode.repository.prepare import Start
+from afresh.episode.repository.snapshot import Snapshot
+
+
+def rebase(git: Git, order: Order, shot: Snapshot, start: Start) -> Snapshot:
+    """Return the changes of `shot` on the head of `start`. Raises Ended if they do not fit."""
+    ours = git.commit_tree(shot.tree, shot.head, "Changes\n")
+    try:
+        # Without this, an unrelated or rewritten branch would be merged from nothing.
+        git.run("merge-base", "--is-ancestor", shot.head, start.head)
+        merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
+    except GitError as error:
+        raise moved(order) from error
+    return replace(shot, head=start.head, tree=merged)
+
+
+def plan_at(git: Git, order: Order, task: Task, head: str) -> str:
+    """Return the plan as it stands at `head`, with only this subtask's marker changed."""
+    text = git.read(head, worktree.PLAN).decode(errors="replace")
+    try:
+        return plan_file.with_marker(text, task.id, Marker.DONE)
+    except KeyError:
+        return planned(order, task, Marker.DONE)

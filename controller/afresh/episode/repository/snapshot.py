@@ -1,0 +1,89 @@
+"""From what the agent left in the worktree to one commit that is not on the branch yet.
+
+Trusts nothing in the worktree: its repository, attributes, hooks and configuration are not used,
+links are stored and never followed, and `.afresh` is the runner's. Runs nothing from there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.contract.order import Order, Task
+from afresh.contract.words import Outcome
+from afresh.episode.ending import Ended
+from afresh.episode.outbox import Outbox
+from afresh.episode.redact import Redactor
+from afresh.episode.repository import authorship, worktree
+from afresh.episode.repository.git import Git
+from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.history import message
+from afresh.episode.repository.scope import Change, scope_problem
+from afresh.episode.repository.shown import shown, stored
+from afresh.episode.repository.state_files import Notes, write_state
+from afresh.episode.repository.strange_files import first_strange
+
+LOCKED = "The agent left files that cannot be read and stored; see the log."
+INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The agent's changes to the tree of `head`, and what it says about them.
+
+    `warnings` are sentences about what of them is not kept.
+    """
+
+    head: str
+    tree: str
+    changes: tuple[Change, ...]
+    outbox: Outbox
+    warnings: tuple[str, ...] = ()
+
+
+def take(git: Git, order: Order, head: str, tree: Path, outbox: Outbox) -> Snapshot:
+    """Stage the worktree. Raises Ended for what can never be part of a commit."""
+    base = shown(git, order, head)
+    try:
+        git.run("read-tree", base)
+        strange = first_strange(git, base, tree)
+        if strange:
+            raise Ended(Outcome.OUT_OF_SCOPE, strange)
+        git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
+    except (GitError, OSError) as error:
+        if "invalid path" in str(error):
+            raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
+        raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
+    staged, warnings = stored(git, order, head, git.git_dir / "index")
+    changes = _changes(git, head, staged)
+    return Snapshot(head=head, tree=staged, changes=changes, outbox=outbox, warnings=warnings)
+
+
+def check_scope(task: Task, snapshot: Snapshot) -> None:
+    """Raise Ended if the changes go beyond what the subtask may change."""
+    problem = scope_problem(task, snapshot.changes)
+    if problem:
+        raise Ended(Outcome.OUT_OF_SCOPE, problem)
+
+
+def commit(
+    git: Git, order: Order, task: Task, snapshot: Snapshot, plan: str, redact: Redactor
+) -> str:
+    """Commit the staged changes on their head, with `plan` and the agent's notes; return its id."""
+    outbox = snapshot.outbox
+    notes = Notes(
+        heading=f"{task.id} {task.title}",
+        discovery=redact(outbox.discovery or ""),
+        ideas=redact(outbox.ideas or ""),
+    )
+    tree = write_state(git, snapshot.tree, plan, notes)
+    summary = redact(outbox.summary or outbox.unchanged or "")
+    text = message(order, task, summary, [change.path for change in snapshot.changes])
+    return authorship.commit(git, order, tree, snapshot.head, text)
+
+
+def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+    raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree)
+    fields = raw.decode(errors="surrogateescape").split("\0")[:-1]
+    pairs = zip(fields[::2], fields[1::2], strict=True)
+    return tuple(
+        Change(path=path, status=meta.split()[4][0], mode=meta.split()[1]) for meta, path in pairs
+    )

@@ -1,0 +1,127 @@
+"""The submodules that the package lists: their files in a checkout, their links in a commit.
+
+Owns the fetch of their commits. Which commit it is the tree says; where from, the package alone: a
+tree's `.gitmodules` is never read.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+from afresh.episode.credentials import is_ssh
+from afresh.episode.ending import Ended
+from afresh.episode.repository import refusals
+from afresh.episode.repository.git import REMOTE_SECONDS, Git
+from afresh.episode.repository.git_faults import Fault, GitError
+
+GITLINK = "160000"
+FIELD = "spec.repository.submodules of the WorkPackage"
+REMOVED = f"0 {'0' * 40}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A listed submodule as a tree has it: its path, where it comes from, and its commit."""
+
+    path: str
+    url: str
+    commit: str
+
+
+def put_in(git: Git, order: Order, commit: str, index: Path) -> None:
+    """Replace the links of `commit` in `index` by their files. Raises Ended or GitError."""
+    for number, link in enumerate(_links(git, order, commit)):
+        if not _is_here(git, link):
+            _fetch(git, order, link, f"refs/afresh/submodules/{number}")
+        git.enter([f"{REMOVED}\t{link.path}"], index)
+        git.run("read-tree", f"--prefix={link.path}/", link.commit, index=index)
+
+
+def take_out(git: Git, order: Order, commit: str, index: Path) -> tuple[str, ...]:
+    """Put the links of `commit` back into `index`; return a sentence for each that was changed."""
+    changed = []
+    staged = git.text("write-tree", index=index)
+    for link in _links(git, order, commit):
+        found = git.text("ls-tree", "--format=%(objectname)", staged, "--", link.path)
+        if found != git.text("rev-parse", f"{link.commit}^{{tree}}"):
+            changed.append(f"Changes below {one_line(link.path)} are not kept: it is a submodule.")
+        names = os.fsdecode(git.run("ls-files", "-z", "--", f":(literal){link.path}", index=index))
+        lines = [f"{REMOVED}\t{name}" for name in names.split("\0") if name]
+        git.enter([*lines, f"{GITLINK} {link.commit}\t{link.path}"], index)
+    return tuple(changed)
+
+
+def absent(git: Git, order: Order, commit: str) -> tuple[str, ...]:
+    """Return a sentence for each listed submodule that `commit` does not have."""
+    there = {link.path for link in _links(git, order, commit)}
+    return tuple(
+        f"There is no submodule at {one_line(item.path)} to fetch."
+        for item in order.repository.submodules
+        if item.path not in there
+    )
+
+
+def _links(git: Git, order: Order, commit: str) -> Iterator[Link]:
+    urls = {item.path: item.url for item in order.repository.submodules}
+    if not urls:
+        return
+    for line in os.fsdecode(git.run("ls-tree", "-z", commit, "--", *urls)).split("\0"):
+        meta, _, path = line.partition("\t")
+        if meta.startswith(GITLINK):
+            yield Link(path=path, url=urls[path], commit=meta.split()[2])
+
+
+def _is_here(git: Git, link: Link) -> bool:
+    try:
+        git.run("cat-file", "-e", f"{link.commit}^{{tree}}")
+    except GitError:
+        return False
+    return True
+
+
+def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
+    try:
+        try:
+            _get(git, link.url, f"+{link.commit}:{ref}", option="--depth=1")
+        except GitError as error:
+            if "unadvertised object" not in str(error):
+                raise
+            # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
+            _get(git, link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in ("heads", "tags")))
+            if not _is_here(git, link):
+                raise
+    except GitError as error:
+        if error.fault is Fault.UNREACHABLE:
+            raise refusals.unreachable(link.url, FIELD) from error
+        raise Ended(
+            Outcome.AUTH if error.fault is Fault.DENIED else Outcome.CONFIG,
+            f"The submodule {one_line(link.path)} cannot be had from "
+            f"{refusals.public_url(link.url)}: "
+            f"{_why(order, link, error.fault)}; correct that, or {FIELD}.",
+        ) from error
+
+
+def _get(git: Git, url: str, *refspecs: str, option: str = "--no-prune") -> None:
+    git.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+        *(option, "--", url, *refspecs),
+        timeout=REMOTE_SECONDS,
+    )
+
+
+def _why(order: Order, link: Link, fault: Fault) -> str:
+    if fault is Fault.DENIED:
+        name = order.repository.secret_name
+        same_site = urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
+        used = name and (is_ssh(link.url) or same_site)
+        return f'it denies access with Secret "{name}"' if used else "it asks for credentials"
+    if fault is Fault.UNTRUSTED:
+        return "its server's identity cannot be verified"
+    if fault is Fault.NOT_FOUND:
+        return "there is no such repository, or its credentials may not see it"
+    return f"it does not give out commit {link.commit[:12]}"

@@ -1,0 +1,1 @@
+"""The operator's metrics: what is counted, and what is looked up at each scrape."""

@@ -1,0 +1,154 @@
+"""The operator's metrics: the registry, and what is counted as it happens.
+
+The loop's and the queue's have controller-runtime's names, so that dashboards made for those fit.
+Labels are bounded: none is the name of a package, a subtask, a pod or a Job. What is not counted
+but looked up when somebody asks is `standing`; `FAMILIES` describes them all.
+"""
+
+from dataclasses import dataclass
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
+
+from afresh import __version__
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+REGISTRY = CollectorRegistry()
+CONTROLLER = "workpackage"
+NONE = "<none>"
+FAST = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10, 60)
+SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric as it is scraped: its name, type, text and labels."""
+
+    name: str
+    type: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+FAMILIES: list[Family] = []
+
+
+def described(name: str, kind: str, text: str, *labels: str) -> Family:
+    """Return the description of a metric, and have it in the list of all."""
+    family = Family(name, kind, text, labels)
+    FAMILIES.append(family)
+    return family
+
+
+def counter(name: str, text: str, *labels: str) -> Counter:
+    """Return a new counter of the registry; its name ends in `_total`."""
+    described(name, "counter", text, *labels)
+    return Counter(name, text, labels, registry=REGISTRY)
+
+
+def gauge(name: str, text: str, *labels: str) -> Gauge:
+    """Return a new gauge of the registry."""
+    described(name, "gauge", text, *labels)
+    return Gauge(name, text, labels, registry=REGISTRY)
+
+
+def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    """Return a new histogram of the registry."""
+    described(name, "histogram", text, *labels)
+    return Histogram(name, text, labels, buckets=buckets, registry=REGISTRY)
+
+
+RECONCILES = counter(
+    "controller_runtime_reconcile_total",
+    "Steps of the loop by result: success, requeue_after, requeue (something had changed), error.",
+    "controller",
+    "result",
+)
+RECONCILE_ERRORS = counter(
+    "controller_runtime_reconcile_errors_total", "Steps of the loop that failed.", "controller"
+)
+RECONCILE_SECONDS = histogram(
+    "controller_runtime_reconcile_time_seconds",
+    "How long one step of the loop takes.",
+    FAST,
+    "controller",
+)
+ACTIVE_WORKERS = gauge(
+    "controller_runtime_active_workers", "Workers that take a step now.", "controller"
+)
+MAX_WORKERS = gauge(
+    "controller_runtime_max_concurrent_reconciles", "Workers that there are.", "controller"
+)
+QUEUE_DEPTH = gauge("workqueue_depth", "Packages that wait for a worker.", "name", "controller")
+QUEUE_ADDS = counter(
+    "workqueue_adds_total", "Packages that were put into the queue.", "name", "controller"
+)
+QUEUE_SECONDS = histogram(
+    "workqueue_queue_duration_seconds",
+    "How long a package waits for a worker.",
+    FAST,
+    "name",
+    "controller",
+)
+WORK_SECONDS = histogram(
+    "workqueue_work_duration_seconds",
+    "How long a worker has a package.",
+    FAST,
+    "name",
+    "controller",
+)
+QUEUE_RETRIES = counter(
+    "workqueue_retries_total",
+    "Packages that were put off because a step failed or had to be repeated.",
+    "name",
+    "controller",
+)
+UNFINISHED_WORK = gauge(
+    "workqueue_unfinished_work_seconds",
+    "Seconds of work that is in progress and in no other figure yet.",
+    "name",
+    "controller",
+)
+LONGEST_RUNNING = gauge(
+    "workqueue_longest_running_processor_seconds",
+    "For how long the slowest worker has had its package.",
+    "name",
+    "controller",
+)
+API_REQUESTS = counter(
+    "rest_client_requests_total",
+    "Requests to the API server, watches aside, by method and status code.",
+    "method",
+    "code",
+    "host",
+)
+LEADER = gauge(
+    "leader_election_master_status", "1 while this replica is the one that works.", "name"
+)
+BUILD = gauge("afresh_build_info", "1; the version of the operator is its label.", "version")
+HINTS = counter(
+    "afresh_report_hints_total", "Reports that runners sent to the operator, by result.", "result"
+)
+EVENTS_LOST = counter("afresh_events_lost_total", "Kubernetes Events that could not be written.")
+
+BUILD.labels(version=__version__).set(1)
+ProcessCollector(registry=REGISTRY)
+for _result in ("success", "requeue_after", "requeue", "error"):
+    RECONCILES.labels(CONTROLLER, _result)
+RECONCILE_ERRORS.labels(CONTROLLER)
+
+
+def reconciled(result: str, seconds: float) -> None:
+    """Count one step of the loop that a worker has ended."""
+    ACTIVE_WORKERS.labels(CONTROLLER).dec()
+    RECONCILES.labels(CONTROLLER, result).inc()
+    RECONCILE_SECONDS.labels(CONTROLLER).observe(seconds)
+    if result == "error":
+        RECONCILE_ERRORS.labels(CONTROLLER).inc()

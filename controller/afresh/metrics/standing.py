@@ -1,0 +1,209 @@
+"""Gauges of how things stand, computed from the operator's view of the cluster at each scrape.
+
+Nothing is remembered, so nothing can drift. Reads raw objects, unreadable ones too: a package that
+the operator stalls for its spec is to be counted as well. For use within one event loop.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
+from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_AGENT_CLASS
+from afresh.contract.words import ContextMode
+from afresh.core.status import GOES_ON
+from afresh.kube.cache import Cache
+from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
+from afresh.metrics.registry import NONE, Family, described
+
+NEAR = Decimal("0.8")
+TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+
+PACKAGES = described(
+    "afresh_packages",
+    "gauge",
+    "Packages that there are, by phase and reason.",
+    "namespace",
+    "agent_class",
+    "context_mode",
+    "phase",
+    "reason",
+)
+SUBTASKS = described(
+    "afresh_subtasks",
+    "gauge",
+    "Subtasks of the packages that there are, by phase and reason.",
+    "namespace",
+    "agent_class",
+    "phase",
+    "reason",
+)
+NEAR_BUDGET = described(
+    "afresh_packages_near_budget",
+    "gauge",
+    "Packages that have used four fifths of their budget and have not ended, by limit.",
+    "namespace",
+    "agent_class",
+    "limit",
+)
+LIVE = described(
+    "afresh_live_episodes",
+    "gauge",
+    "Episodes that go on, by whether their Job is queued or let run.",
+    "namespace",
+    "agent_class",
+    "runtime_class",
+    "state",
+)
+LIMIT = described(
+    "afresh_agent_class_max_concurrent_episodes",
+    "gauge",
+    "How many episodes of the class may run at once, where it has a limit.",
+    "agent_class",
+)
+GATE_OPEN = described(
+    "afresh_gate_open",
+    "gauge",
+    "1 while the credential's gate is open, 0 while its provider refuses requests.",
+    "namespace",
+    "secret_name",
+)
+GATE_CLOSED_SINCE = described(
+    "afresh_gate_closed_since_timestamp_seconds",
+    "gauge",
+    "Since when the credential's gate is closed; absent while it is open or no package that goes "
+    "on uses it.",
+    "namespace",
+    "secret_name",
+    "reason",
+)
+
+Series = dict[tuple[str, ...], float]
+
+
+class Standing(Collector):
+    """Collects the gauges of one cache. Is registered where the loop begins, and only there."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Return nothing: what is collected is known only when it is collected."""
+        return []
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield every gauge as things stand now."""
+        packages = list(self._cache.all(WORK_PACKAGES))
+        classes = {raw["metadata"]["name"]: raw for raw in self._cache.all(AGENT_CLASSES)}
+        gates = [gate for raw in classes.values() for gate in _status(raw).get("gates", ())]
+        yield _gauge(PACKAGES, Counter(map(_package, packages)))
+        yield _gauge(SUBTASKS, Counter(key for raw in packages for key in _subtasks(raw)))
+        yield _gauge(NEAR_BUDGET, Counter(key for raw in packages for key in _near(raw)))
+        yield _gauge(LIVE, Counter(self._live(classes)))
+        yield _gauge(LIMIT, dict(_limits(classes)))
+        yield _gauge(GATE_OPEN, _open_gates(packages, classes, gates))
+        yield _gauge(GATE_CLOSED_SINCE, dict(_closed_gates(packages, classes, gates)))
+
+    def _live(self, classes: dict[str, Manifest]) -> Iterator[tuple[str, ...]]:
+        for job in self._cache.live_jobs():
+            metadata = job["metadata"]
+            hint = self._cache.hint(metadata.get("uid", ""), None)
+            is_sync = ANNOTATION_BATCH not in metadata.get("annotations", {})
+            if is_sync or (hint and hint.final):
+                continue
+            name = metadata["labels"].get(LABEL_AGENT_CLASS, NONE)
+            pod = classes.get(name, {}).get("spec", {}).get("pod", {})
+            state = "queued" if job["spec"].get("suspend") else "running"
+            yield metadata["namespace"], name, pod.get("runtimeClassName", NONE), state
+
+
+def _gauge(family: Family, series: Series | Counter[tuple[str, ...]]) -> GaugeMetricFamily:
+    found = GaugeMetricFamily(family.name, family.text, labels=family.labels)
+    for labels, value in sorted(series.items()):
+        found.add_metric(labels, value)
+    return found
+
+
+def _status(raw: Manifest) -> Manifest:
+    status: Manifest = raw.get("status", {})
+    return status
+
+
+def _whose(raw: Manifest) -> tuple[str, str]:
+    return raw["metadata"]["namespace"], raw["spec"]["agentClassName"]
+
+
+def _package(raw: Manifest) -> tuple[str, ...]:
+    status = _status(raw)
+    mode = raw["spec"].get("context", {}).get("mode", ContextMode.FRESH_PER_SUBTASK)
+    phase = status.get("phase", PackagePhase.PENDING)
+    return *_whose(raw), str(mode), str(phase), status.get("reason", "")
+
+
+def _subtasks(raw: Manifest) -> Iterator[tuple[str, ...]]:
+    """The records of the entries that there are; a removed one's is kept for its number alone."""
+    wanted = {entry["id"] for entry in raw["spec"]["subtasks"]}
+    for record in _status(raw).get("subtasks", ()):
+        if record["id"] in wanted:
+            phase = record.get("phase", SubtaskPhase.PENDING)
+            yield *_whose(raw), str(phase), record.get("reason", "")
+
+
+def _near(raw: Manifest) -> Iterator[tuple[str, ...]]:
+    status, budget = _status(raw), raw["spec"].get("budget", {})
+    if not budget or status.get("phase") in ENDED:
+        return
+    usage = status.get("usage", {})
+    used = {
+        "maxTokens": Decimal(sum(usage.get(name, 0) for name in TOKENS)),
+        "maxCostUSD": Decimal(usage.get("costUSD", 0)),
+    }
+    for limit, amount in used.items():
+        if limit in budget and amount >= NEAR * Decimal(budget[limit]):
+            yield *_whose(raw), limit
+
+
+def _limits(classes: dict[str, Manifest]) -> Iterator[tuple[tuple[str, ...], float]]:
+    for name, raw in classes.items():
+        limit = raw["spec"].get("maxConcurrentEpisodes")
+        if limit is not None:
+            yield (name,), float(limit)
+
+
+def _open_gates(
+    packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
+) -> Series:
+    """Every credential that a package uses, and those whose gate is closed."""
+    found: Series = dict.fromkeys(_credentials(packages, classes), 1)
+    return found | {(gate["namespace"], gate["secretName"]): 0 for gate in gates}
+
+
+def _closed_gates(
+    packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Those at which somebody waits: a gate opens when a package tries it, which none may do."""
+    going_on = [raw for raw in packages if _status(raw).get("phase") in GOES_ON]
+    used = set(_credentials(going_on, classes))
+    for gate in gates:
+        name = gate["namespace"], gate["secretName"]
+        if name in used:
+            yield (*name, gate.get("reason", "")), _since(gate)
+
+
+def _credentials(
+    packages: list[Manifest], classes: dict[str, Manifest]
+) -> Iterator[tuple[str, ...]]:
+    """The namespace and the Secret of each package whose class needs one."""
+    for raw in packages:
+        namespace, name = _whose(raw)
+        credentials = classes.get(name, {}).get("spec", {}).get("credentials", {})
+        if credentials:
+            yield namespace, credentials["secretName"]
+
+
+def _since(gate: Manifest) -> float:
+    return datetime.fromisoformat(gate["since"]).timestamp()
