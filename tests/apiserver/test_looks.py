@@ -2,11 +2,12 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -93,15 +94,39 @@ def test_status_in_a_pipe_tells_each_change_until_the_package_ends(
     assert done.returncode == 0
 
 
+def test_status_that_is_terminated_gives_the_terminal_back(
+    kubectl: Kubectl, kubeconfig: Path, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    apply(kubectl, namespace, entry("T1"))
+    stands(kubectl, namespace, "Running")
+    ours, theirs = pty.openpty()
+    with started(kubeconfig, namespace, "status", "demo", "-w", stdout=theirs) as done:
+        os.close(theirs)
+        shown = left = b""
+        while b"It is Running." not in shown:
+            shown += os.read(ours, 65536)
+        done.terminate()
+        with suppress(OSError):  # a terminal that nobody writes to any more
+            while True:
+                left += os.read(ours, 65536)
+        code = done.wait(BACKGROUND)
+    os.close(ours)
+
+    assert (code, b"\x1b[?1049h" in shown, b"\x1b[?1049l" in left) == (143, True, True)
+
+
 @contextmanager
-def started(kubeconfig: Path, namespace: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+def started(
+    kubeconfig: Path, namespace: str, *words: str, stdout: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[str]]:
     """Run `afresh` as a process of its own, whose output can be read as it comes, for a while."""
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": str(kubeconfig),
     }  # fmt: skip
     with subprocess.Popen(
         [sys.executable, "-m", "afresh.cli", *words, "-n", namespace],
-        env=environment, stdout=subprocess.PIPE, text=True,
+        env=environment, stdout=stdout, text=True,
     ) as process:  # fmt: skip
         overdue = threading.Timer(BACKGROUND, process.kill)
         overdue.start()

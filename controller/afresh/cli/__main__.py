@@ -1,15 +1,19 @@
 """The program: `afresh`, `kubectl afresh`, and `python -m afresh.cli`.
 
-Owns the exit codes: 0, 1 for a failure, 2 for bad use, 130 when interrupted. Errors are one
-sentence on standard error.
+Owns the exit codes: 0, 1 for a failure, 2 for bad use, 130 when interrupted, 143 when terminated.
+Errors are one sentence on standard error.
 """
 
+import contextlib
 import io
 import logging
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -18,6 +22,7 @@ from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError
 
 INTERRUPTED = 130
+TERMINATED = 143
 # kubectl runs a program of this name for `kubectl afresh`.
 PLUGIN = "kubectl-afresh"
 
@@ -30,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     program = "kubectl afresh" if Path(sys.argv[0]).name.startswith(PLUGIN) else "afresh"
+    with _unwound_when_terminated():
+        return _run(program, arguments)
+
+
+def _run(program: str, arguments: Sequence[str] | None) -> int:
     try:
         code = afresh.main(arguments, prog_name=program, standalone_mode=False)
         # What cannot be written is told here, not by the interpreter at its end.
@@ -57,6 +67,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         what = error.filename or "Standard output"
         return _fail(f"{what} cannot be written: {error.strerror or error}.", 1)
     return code if isinstance(code, int) else 0
+
+
+@contextlib.contextmanager
+def _unwound_when_terminated() -> Iterator[None]:
+    """Have SIGTERM end the block as an interrupt does: the terminal and the cluster are tidied."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(TERMINATED)
 
 
 def _write_nowhere() -> None:
