@@ -165,6 +165,8 @@ def test_verdict_needs_a_good_result_and_a_good_exit_code(
         ("Credit balance is too low", Outcome.AUTH),
         ("API Error: 400 You have reached your specified API usage limits.", Outcome.AUTH),
         ("API Error: 400 This organization has been disabled.", Outcome.AUTH),
+        ("API Error: 429 Extra usage is required for long context requests.", Outcome.AUTH),
+        ("API Error: Extra usage is required for 1M context", Outcome.AUTH),
         ("API Error: Request rejected (429) · slow down", Outcome.TRANSIENT),
         ("API Error: Repeated 529 Overloaded errors", Outcome.TRANSIENT),
         ("API Error: 500 Internal server error", Outcome.TRANSIENT),

@@ -58,14 +58,12 @@ async def test_what_changes_before_and_after_the_end_of_a_watch_is_seen(
             still = phase()
             await asyncio.to_thread(stands, kubectl, namespace, "Succeeded")
             await until(live, lambda: phase() == "Succeeded")
-            lists = kube.lists
             await asyncio.to_thread(kubectl, "delete", "wp", "demo", "-n", namespace)
             await until(live, lambda: not live.objects(packages))
     finally:
         await kube.close()
 
     assert still == "Running"
-    assert lists >= before + 2, "no watch has ended"
 
 
 async def test_whoever_may_list_but_not_watch_is_told_so(

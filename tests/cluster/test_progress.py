@@ -7,7 +7,7 @@ from contextlib import redirect_stderr
 import pytest
 from singlenode import progress
 
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 120
 
 
 class _Terminal(io.StringIO):

@@ -77,6 +77,11 @@ def test_image_that_can_do_everything_conforms(pod: Pod):
             id="a file in the worktree that is no dropping of the program",
         ),
         pytest.param(
+            ASKS.format(version="2.1.197", before="mkdir .claude; touch .claude/settings.json"),
+            {"clean": "it left .claude/settings.json"},
+            id="a file that an episode would commit",
+        ),
+        pytest.param(
             "#!/bin/sh\necho 2.1.197\n",
             {"model": "it has asked for no answer of the model: 2.1.197"},
             id="a program that asks nobody",

@@ -49,8 +49,8 @@ from tests.episode.upstream import Answer, answers, breaks, events, refuses, str
         pytest.param(refuses(429, "rate_limit_error"), Fault.RATE_LIMITED, id="429"),
         pytest.param(
             refuses(429, "rate_limit_error", "Extra usage is required for long context requests."),
-            Fault.TOO_LONG,
-            id="429 for its length",
+            Fault.NO_CREDIT,
+            id="429 for what the account has not paid for",
         ),
         pytest.param(refuses(500, "api_error"), Fault.UNAVAILABLE, id="500"),
         pytest.param(answers(503, b"<html>"), Fault.UNAVAILABLE, id="503 of a proxy"),

@@ -156,6 +156,13 @@ async def test_chat_whose_stream_breaks_off_with_an_error_is_a_turn_and_its_faul
     assert talk.gateway.meter.last_fault is Fault.UNAVAILABLE
 
 
+async def test_request_that_no_wait_makes_small_enough_is_refused_as_one_that_is_not_repeated():
+    async with talking_to(API, refuses(429, "rate_limit_exceeded", LARGE)) as talk:
+        status, body = await talk.ask(path=CHAT)
+
+    assert (status, "Request too large" in body.decode()) == (400, True)
+
+
 async def test_agent_that_does_not_wait_for_the_count_has_used_what_it_asked():
     part = {"model": "gpt-x", "choices": [{"delta": {"content": "Hi"}}]}
     gate, chunk = asyncio.Event(), f"data: {json.dumps(part)}\n\n".encode()

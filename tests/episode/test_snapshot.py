@@ -121,9 +121,12 @@ def test_path_that_is_too_long_to_be_read_is_the_agents_error(desk: Desk):
 def test_folder_of_claude_keeps_what_a_repository_shares_and_nothing_of_one_machine(desk: Desk):
     desk.git.exclude(ClaudeAdapter.droppings)
     own = "settings.local.json scheduled_tasks.lock worktrees/a/b.py plans/x.md"
-    shared = "settings.json commands/a.md agents/b.md skills/c/SKILL.md"
+    shared = "CLAUDE.md settings.json commands/a.md agents/b.md skills/c/SKILL.md"
+    folders = (".claude", "part/.claude")
 
-    desk.work(f"for f in {own} {shared}; do mkdir -p $(dirname .claude/$f); touch .claude/$f; done")
+    for folder in folders:
+        files = [f"{folder}/{name}" for name in f"{own} {shared}".split()]
+        desk.work(f"for f in {' '.join(files)}; do mkdir -p $(dirname $f); touch $f; done")
 
     paths = [change.path for change in desk.take().changes]
-    assert paths == sorted(f".claude/{name}" for name in shared.split())
+    assert paths == sorted(f"{folder}/{name}" for folder in folders for name in shared.split())

@@ -97,6 +97,15 @@ def test_a_push_of_the_subtask_before_is_no_part_of_the_last_ones_end() -> None:
     assert (parts["agent"], parts["report"]) == (60, 0.25)
 
 
+def test_a_push_before_a_last_subtask_that_came_to_nothing_is_not_as_long_as_the_batch() -> None:
+    results = tuple(Result(id=name, outcome=Outcome.SUCCESS, commit="c") for name in ("A", "B"))
+    phases = {"runnerStarted": 5.0, "pushed": 1200.0, "reported": 1201.0}
+    parts = phase_seconds(lived(phases, report=told(phases, results=results)))
+
+    assert "push" not in parts
+    assert parts["report"] == 1
+
+
 def later(by: float, **fields: Any) -> Episode:
     own = {"created": NOW + seconds(by), "released": NOW + seconds(by)}
     moved = {name: at + by for name, at in WHOLE.items()}

@@ -33,15 +33,15 @@ ENVIRONMENT = {
 }
 # What a repository shares with all who work in it; the rest of the folder is for one machine's use.
 SHARED = (
-    *("settings.json", "agents/", "commands/", "hooks/", "output-styles/", "rules/", "skills/"),
-    "workflows/",
+    *("CLAUDE.md", "settings.json", "agents/", "commands/", "hooks/", "output-styles/", "rules/"),
+    *("skills/", "workflows/"),
 )
 RESULT_HEAD = re.compile(r'^\{"type":"result","subtype":"(\w+)","is_error":(true|false)')
 WORDING = Wording(
     too_long=re.compile(r"prompt is too long|context (window|limit)", re.IGNORECASE),
     auth=re.compile(
         r"not logged in|invalid api key|credit balance is too low|oauth token|status 401|\(401\)"
-        r"|api usage limits|organization has been disabled",
+        r"|api usage limits|organization has been disabled|extra usage is required",
         re.IGNORECASE,
     ),
     transient=re.compile(
@@ -125,7 +125,10 @@ class ClaudeAdapter:
     """See `adapter.Adapter`."""
 
     version = "2.1.197"
-    droppings: tuple[str, ...] = (".claude/*", *(f"!.claude/{name}" for name in SHARED))
+    droppings: tuple[str, ...] = (
+        "**/.claude/*",
+        *(f"!**/.claude/{name}" for name in SHARED),
+    )
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN

@@ -88,7 +88,8 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 
 def _write_nowhere() -> None:
     """Let what is left of the output, which is flushed at the exit, go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -45,21 +45,21 @@ AT_ONCE = timedelta(seconds=30)
 def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
     """Return how many seconds each part took that is known.
 
-    Of a batch that did several subtasks the runner tells the times of the last one: there the
-    part `prepared` would hold all those before it, and is left out.
+    Of a batch that did several subtasks the runner tells the times of the last one, and of the
+    last push: there the part `prepared` would hold all those before it, and is left out.
     """
     found = dict(_on_the_way(episode))
     report = episode.report
     if report is None or _RUNNER_STARTED not in report.phases:
         return found
-    before = report.phases[_RUNNER_STARTED]
+    before, is_known = report.phases[_RUNNER_STARTED], len(report.results) <= 1
     for name, phase in _ENDS:
         at = report.phases.get(name)
         if at is None or at < before:  # the push of a subtask before the last one
             continue
-        if phase is not EpisodePhase.PREPARED or len(report.results) <= 1:
+        if is_known:
             found[phase] = at - before
-        before = at
+        before, is_known = at, True
     return found
 
 

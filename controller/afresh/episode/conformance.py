@@ -36,6 +36,7 @@ from afresh.episode.script import Script
 # Nothing listens there: a request for the model fails at once.
 NOWHERE = "http://127.0.0.1:9"
 BRIEF = "# T001 Say hello\nWrite nothing. Answer with the word hello.\n"
+README = "README.md"
 DATE = 1_700_000_000
 SHORT_SECONDS = 60
 MODEL_SECONDS = 120
@@ -118,7 +119,7 @@ class Trial:
         git = Git(git_dir=self._paths.git_dir)
         git.create()
         index = git.git_dir / "conformance"
-        entry = f"{worktree.REGULAR} {git.store(b'# Conformance')}\tREADME.md\0".encode()
+        entry = f"{worktree.REGULAR} {git.store(b'# Conformance')}\t{README}\0".encode()
         git.run("update-index", "-z", "--index-info", stdin=entry, index=index)
         tree = git.text("write-tree", index=index)
         layout = worktree.Layout(
@@ -165,13 +166,12 @@ class Trial:
         return _passed(item)
 
     def _clean(self) -> Finding:
-        known = (*self._adapter.droppings, worktree.STATE + "/")
-        tops = {path.name for path in self._paths.worktree.iterdir()} - {".git", "README.md"}
-        left = sorted(
-            name
-            for name in tops
-            if not any(_is_dropping(self._paths.worktree / name, pattern) for pattern in known)
-        )
+        """What an episode would commit: the files that are no droppings of the program."""
+        git = Git(git_dir=self._paths.git_dir)
+        git.exclude((*self._adapter.droppings, f"/{worktree.STATE}/", f"/{README}"))
+        ignored = f"--exclude-from={git.git_dir / 'info' / 'exclude'}"
+        found = git.run("ls-files", "--others", "-z", ignored, tree=self._paths.worktree)
+        left = [one_line(name) for name in found.decode(errors="replace").split("\0") if name]
         item = conformance.CLEAN
         return _failed(item, f"it left {', '.join(left)}"[:DETAIL]) if left else _passed(item)
 
@@ -208,11 +208,6 @@ class Trial:
         err.end()
         said.code = None if ending.timed_out else ending.exit_code
         return said
-
-
-def _is_dropping(path: Path, pattern: str) -> bool:
-    top, folder, _ = pattern.partition("/")
-    return path.match(top) and (path.is_dir() or not folder)
 
 
 def _passed(item: Requirement, detail: str = "") -> Finding:

@@ -49,7 +49,13 @@ class Reporter:
 
     def stopped(self) -> None:
         """Say that the runner was told to stop: what fails from now on fails because of that."""
-        self._is_stopped = True
+        with self._lock:
+            self._is_stopped = True
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the runner was told to stop: the thread that was told ends the process."""
+        return self._is_stopped
 
     def stage(self, name: str) -> None:
         """Say what the episode does now."""
@@ -70,10 +76,12 @@ class Reporter:
         Once the runner was told to stop, only what is on the branch counts: False, and nothing may
         follow from the result.
         """
-        if self._is_stopped and result.commit is None:
-            return False
-        others = (item for item in self._report.results if item.id != result.id)
-        self._change(results=(*others, result))
+        with self._lock:
+            if self._closed or (self._is_stopped and result.commit is None):
+                return False
+            others = (item for item in self._report.results if item.id != result.id)
+            self._report = replace(self._report, results=(*others, result))
+            self._write()
         return True
 
     def hint(self) -> None:

@@ -42,7 +42,7 @@ def run_episode(order: Order, paths: Paths, opening: Opening) -> int:
     for control in controls:
         control.open()
     done = _do(work, opening)
-    if not work.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
+    if work.reporter.is_stopped or not work.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
         threading.Event().wait()  # told to stop meanwhile: that thread ends the process
     for control in controls:
         control.leave()

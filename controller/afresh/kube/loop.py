@@ -61,10 +61,11 @@ class Loop:
         decision = decide(seen)
         # Children first: the history of episodes is written into them.
         missing = [item for item in decision.actions if isinstance(item, CreateSubtask)]
-        if len(missing) > MANY and seen.package.status.phase is None:
+        is_told = len(missing) > MANY and seen.package.status.phase is None
+        if is_told:
             await self._replace_status(WORK_PACKAGES, seen.package, first_status(seen))
         failure = await self._apply(seen, missing)
-        if missing and failure is None:
+        if is_told or (missing and failure is None):
             seen = await self.observer.observe(key, now=now) or seen
             decision = decide(seen)
         # No await since the decision: nobody else has counted on what is claimed here.
@@ -73,8 +74,6 @@ class Loop:
         if failure:
             seen, decision = _without_starts(seen, failure)
         await self._write(seen, decision)
-        self._tell(seen, decision)
-        self._wake_others(seen, decision)
         _log(decision, failure)
         return decision.recheck_after
 
@@ -131,11 +130,18 @@ class Loop:
         is_new = not seen.package.status.subtasks and not decision.settlements
         if is_new:
             await self._write_package(seen, decision)
+            self._say(seen, decision)
         children = {child.metadata.name: child for child in seen.subtasks}
         for name, child in subtask_statuses(seen, decision).items():
             await self._replace_status(SUBTASKS, children[name], child)
         if not is_new:
             await self._write_package(seen, decision)
+            self._say(seen, decision)
+
+    def _say(self, seen: Observed, decision: Decision) -> None:
+        """Tell of what the written status is about: it is not decided again."""
+        self._tell(seen, decision)
+        self._wake_others(seen, decision)
 
     async def _write_package(self, seen: Observed, decision: Decision) -> None:
         status = package_status(seen, decision)

@@ -50,7 +50,7 @@ class Missed:
         self._owed[kind] = {uid: owed[uid] for uid in owed if uid in uids}
 
     def excuse(self) -> None:
-        """Count anew from now: a list has failed, so a watch could not tell either."""
+        """Count anew from now: nobody has answered a list, so a watch could not tell either."""
         now = clock.elapsed()
         for owed in self._owed.values():
             for debt in owed.values():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from afresh.kube.cache import LABELLED, WATCHED, Cache, name_of
 from afresh.kube.client import AGENT_CLASSES, Kube, Resource
-from afresh.kube.errors import KubeError
+from afresh.kube.errors import KubeError, UnavailableError
 from afresh.kube.handlers import OURS, Waker
 from afresh.logs import get_logger
 
@@ -63,7 +63,7 @@ class Resync:
         for kind in WATCHED:
             try:
                 uids, version = await self._see_all(kind, owes=True)
-            except KubeError:
+            except UnavailableError:
                 self.waker.missed.excuse()
                 raise
             self.waker.missed.retain(kind, uids)

@@ -100,8 +100,8 @@ class AnthropicApi:
         text = body.decode(errors="replace").lower()
         if status == 400:
             return _fault_of_bad_request(text)
-        if status == 429 and "long context" in text:
-            return Fault.TOO_LONG  # no wait would help: the account may not ask for as much
+        if status == 429 and "extra usage is required" in text:
+            return Fault.NO_CREDIT  # what the account has not paid for; no wait helps
         by_status = {
             401: Fault.KEY_REFUSED,
             402: Fault.NO_CREDIT,

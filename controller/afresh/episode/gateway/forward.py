@@ -160,6 +160,9 @@ class Forwarder:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
+        if turn.fault is Fault.TOO_LONG and answer.status == 429:
+            # Some programs would ask the same again for as long as they may run.
+            return self._refusal(400, body.decode(errors="replace"))
         resets = api.reset_time(headers, body, now)
         wait = 0.0 if resets is None else resets - now
         turn.not_before = resets if wait <= LONGEST_WAIT_SECONDS else None

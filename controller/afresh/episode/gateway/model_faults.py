@@ -107,7 +107,7 @@ def _sentence(order: Order, fault: Fault) -> str:
             "correct spec.endpoint or spec.model of the AgentClass."
         ),
         Fault.TOO_LONG: (
-            "The conversation does not fit into the model's context, or into what the account may "
-            "ask at once; make the subtask smaller."
+            "The conversation does not fit into the model's context, or is beyond the account's "
+            "limit for one request; make the subtask smaller, or raise that limit."
         ),
     }[fault]

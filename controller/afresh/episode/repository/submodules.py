@@ -4,6 +4,7 @@ Owns the fetch of their commits. Which commit it is the tree says; where from, t
 tree's `.gitmodules` is never read.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from afresh.episode.repository.git_faults import Fault, GitError
 
 GITLINK = "160000"
 FIELD = "spec.repository.submodules of the WorkPackage"
+REFS = ("heads", "tags")
 REMOVED = f"0 {'0' * 40}"
 
 
@@ -92,7 +94,8 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
             if "unadvertised object" not in str(error):
                 raise
             # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
-            _get(git, link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in ("heads", "tags")))
+            with contextlib.suppress(GitError):  # the first error says what is to be done
+                _get(git, link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in REFS))
             if not _is_here(git, link):
                 raise
     except GitError as error:
@@ -118,7 +121,8 @@ def _why(order: Order, link: Link, fault: Fault) -> str:
     if fault is Fault.DENIED:
         name = order.repository.secret_name
         same_site = urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
-        used = name and (is_ssh(link.url) or same_site)
+        by_ssh = is_ssh(link.url) and is_ssh(order.repository.url)
+        used = name and (by_ssh or same_site)
         return f'it denies access with Secret "{name}"' if used else "it asks for credentials"
     if fault is Fault.UNTRUSTED:
         return "its server's identity cannot be verified"
