@@ -113,6 +113,8 @@ def _reason(said: bytes) -> str:
     lines = [plain_line(line) for line in said.decode(errors="replace").splitlines()]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     if any("askpass" in line for line in fatal):
-        return "it has no login for the repository on this machine; set up a credential helper for it."
+        return (
+            "it has no login for the repository on this machine; set up a credential helper for it."
+        )
     chosen = (fatal or [line for line in lines if line] or ["nothing"])[0]
     return _CREDENTIALS.sub("...", chosen)
