@@ -19,6 +19,7 @@ def test_the_operator_for_one_namespace_is_applied_twice_and_removed_whole(
     kubectl: Kubectl,
 ) -> None:
     kubectl("apply", manifest=TEAM)
+    before = set(kubectl("get", CLUSTER_WIDE[0], "-o", "name").split())
     apply = ("apply", "--server-side", "--force-conflicts", "-k", str(FOLDER / "namespaced"))
 
     kubectl(*apply)
@@ -38,3 +39,4 @@ def test_the_operator_for_one_namespace_is_applied_twice_and_removed_whole(
     assert "serverside-applied" in again
     assert "afresh-operator-cluster" in roles
     assert kubectl("get", *CLUSTER_WIDE) == ""
+    assert set(kubectl("get", CLUSTER_WIDE[0], "-o", "name").split()) <= before

@@ -34,16 +34,17 @@ NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, Pac
 
 def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     """Return the package's new status; equal to the old one when nothing has changed."""
-    old = seen.package.status
+    old, generation = seen.package.status, seen.package.metadata.generation
+    said = (decision.phase, decision.reason, decision.message)
     wanted = {entry.id for entry in seen.package.spec.subtasks}
     records = [record for record in decision.records if record.id in wanted]
     done = sum(1 for record in records if satisfied(record))
     running = [record.id for record in records if record.phase is SubtaskPhase.RUNNING]
     pushed = last_pushed(decision.settlements)
     return WorkPackageStatus(
-        observed_generation=seen.package.metadata.generation,
+        observed_generation=generation,
         phase=decision.phase,
-        conditions=_conditions(seen, decision),
+        conditions=_conditions(*said, generation, seen.now, old.conditions),
         reason=decision.reason,
         progress=f"{done}/{len(records)}",
         current=",".join(running),
@@ -75,7 +76,7 @@ def first_status(seen: Observed) -> WorkPackageStatus:
     return WorkPackageStatus(
         observed_generation=generation,
         phase=PackagePhase.PENDING,
-        conditions=_new_conditions(PackagePhase.PENDING, *said, generation, seen.now),
+        conditions=_conditions(PackagePhase.PENDING, *said, generation, seen.now),
         reason=Reason.EPISODE_NOT_STARTED,
         progress=f"0/{len(seen.package.spec.subtasks)}",
         branch=seen.package.branch,
@@ -103,9 +104,7 @@ def unreadable_status(generation: int, message: str, now: datetime) -> dict[str,
         observed_generation=generation,
         phase=PackagePhase.STALLED,
         reason=Reason.INVALID_SPEC,
-        conditions=_new_conditions(
-            PackagePhase.STALLED, Reason.INVALID_SPEC, message, generation, now
-        ),
+        conditions=_conditions(PackagePhase.STALLED, Reason.INVALID_SPEC, message, generation, now),
     ).to_manifest()
     return {key: said[key] for key in ("observedGeneration", "phase", "reason", "conditions")}
 
@@ -117,10 +116,21 @@ def dollars(amount: Decimal | None) -> str:
     return f"${amount:.2f}" if amount >= Decimal("0.01") or not amount else f"${amount:.4f}"
 
 
-def _new_conditions(
-    phase: PackagePhase, reason: Reason, message: str, generation: int, now: datetime
+def _conditions(
+    phase: PackagePhase,
+    reason: str,
+    message: str,
+    generation: int,
+    now: datetime,
+    old: tuple[Condition, ...] = (),
 ) -> tuple[Condition, ...]:
-    """The conditions of a package of which nothing was known."""
+    """The conditions of a package in that phase; those that are as before keep their time."""
+    wanted = {
+        "Ready": phase is PackagePhase.SUCCEEDED,
+        "Progressing": phase in GOES_ON,
+        "Stalled": phase in NEEDS_A_PERSON,
+    }
+    since = {(item.type, str(item.status)): item.last_transition_time for item in old}
     return tuple(
         Condition(
             type=kind,
@@ -128,41 +138,9 @@ def _new_conditions(
             reason=reason,
             message=message,
             observed_generation=generation,
-            last_transition_time=_seconds(now),
+            last_transition_time=since.get((kind, str(holds)), _seconds(now)),
         )
-        for kind, holds in _holding(phase).items()
-    )
-
-
-def _holding(phase: PackagePhase) -> dict[str, bool]:
-    """Which conditions hold in a phase."""
-    return {
-        "Ready": phase is PackagePhase.SUCCEEDED,
-        "Progressing": phase in GOES_ON,
-        "Stalled": phase in NEEDS_A_PERSON,
-    }
-
-
-def _conditions(seen: Observed, decision: Decision) -> tuple[Condition, ...]:
-    wanted = _holding(decision.phase)
-    old = {item.type: item for item in seen.package.status.conditions}
-    return tuple(
-        _condition(old.get(kind), kind, holds, seen, decision) for kind, holds in wanted.items()
-    )
-
-
-def _condition(
-    old: Condition | None, kind: str, holds: bool, seen: Observed, decision: Decision
-) -> Condition:
-    status = "True" if holds else "False"
-    since = old.last_transition_time if old and old.status == status else _seconds(seen.now)
-    return Condition(
-        type=kind,
-        status=status,
-        reason=decision.reason,
-        message=decision.message,
-        observed_generation=seen.package.metadata.generation,
-        last_transition_time=since,
+        for kind, holds in wanted.items()
     )
 
 

@@ -130,25 +130,20 @@ class Loop:
         is_new = not seen.package.status.subtasks and not decision.settlements
         if is_new:
             await self._write_package(seen, decision)
-            self._say(seen, decision)
         children = {child.metadata.name: child for child in seen.subtasks}
         for name, child in subtask_statuses(seen, decision).items():
             await self._replace_status(SUBTASKS, children[name], child)
         if not is_new:
             await self._write_package(seen, decision)
-            self._say(seen, decision)
-
-    def _say(self, seen: Observed, decision: Decision) -> None:
-        """Tell of what the written status is about: it is not decided again."""
-        self._tell(seen, decision)
-        self._wake_others(seen, decision)
 
     async def _write_package(self, seen: Observed, decision: Decision) -> None:
+        """Write what is said of the package, and tell of it at once: it is not decided again."""
         status = package_status(seen, decision)
-        if status == seen.package.status:
-            return
-        await self._replace_status(WORK_PACKAGES, seen.package, status)
-        episodes.record(seen, decision)
+        if status != seen.package.status:
+            await self._replace_status(WORK_PACKAGES, seen.package, status)
+            episodes.record(seen, decision)
+        self._tell(seen, decision)
+        self._wake_others(seen, decision)
 
     async def _replace_status(
         self, kind: Resource, observed: KubernetesObject, status: ApiModel

@@ -23,6 +23,7 @@ from afresh.episode.repository.git_faults import GitError, classify
 
 LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
+FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
 # Files over the threshold are read piece by piece, and the threads are those of the runner's limit
 # and not of the node: memory stays small whatever an agent leaves and wherever it runs.

@@ -18,7 +18,7 @@ from pathlib import Path
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.repository.git import Git
+from afresh.episode.repository.git import FETCH, Git
 from afresh.episode.repository.git_faults import Fault, GitError
 
 CURRENT = "current"
@@ -179,8 +179,7 @@ class Mirror:
         repository = self.order.repository
         credentials = f"include.path={self.git.git_dir / 'credentials'}"
         git.run(
-            *("-c", credentials, *SHARED, "fetch", "--quiet", "--no-tags"),
-            *("--no-write-fetch-head", "--no-auto-maintenance"),
+            *("-c", credentials, *SHARED, *FETCH),
             *("--", repository.url, f"+{repository.base_ref}:{self._ref}"),
             timeout=FILL_SECONDS,
         )

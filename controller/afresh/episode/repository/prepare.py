@@ -10,7 +10,7 @@ from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
 from afresh.episode.repository import refusals
-from afresh.episode.repository.git import REMOTE_SECONDS, Git, Running
+from afresh.episode.repository.git import FETCH, REMOTE_SECONDS, Git, Running
 from afresh.episode.repository.git_faults import Fault, GitError
 from afresh.episode.repository.history import Commit, read_commits
 from afresh.episode.repository.reach import can_connect
@@ -140,7 +140,7 @@ def _fetch(git: Git, order: Order, option: str, refs: dict[str, str]) -> None:
 def _words_to_fetch(order: Order, option: str, refs: dict[str, str]) -> tuple[str, ...]:
     """Return git's arguments to fetch the remote's refs (values) into ours (keys)."""
     return (
-        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+        *FETCH,
         *(option, "--", order.repository.url),
         *(f"+{theirs}:{ours}" for ours, theirs in refs.items()),
     )

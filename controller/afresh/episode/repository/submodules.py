@@ -17,7 +17,7 @@ from afresh.core.text import one_line
 from afresh.episode.credentials import is_ssh
 from afresh.episode.ending import Ended
 from afresh.episode.repository import refusals
-from afresh.episode.repository.git import REMOTE_SECONDS, Git
+from afresh.episode.repository.git import FETCH, REMOTE_SECONDS, Git
 from afresh.episode.repository.git_faults import Fault, GitError
 
 GITLINK = "160000"
@@ -88,16 +88,7 @@ def _is_here(git: Git, link: Link) -> bool:
 
 def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
     try:
-        try:
-            _get(git, link.url, f"+{link.commit}:{ref}", option="--depth=1")
-        except GitError as error:
-            if "unadvertised object" not in str(error):
-                raise
-            # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
-            with contextlib.suppress(GitError):  # the first error says what is to be done
-                _get(git, link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in REFS))
-            if not _is_here(git, link):
-                raise
+        _get(git, link, ref)
     except GitError as error:
         if error.fault is Fault.UNREACHABLE:
             raise refusals.unreachable(link.url, FIELD) from error
@@ -109,12 +100,20 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
         ) from error
 
 
-def _get(git: Git, url: str, *refspecs: str, option: str = "--no-prune") -> None:
-    git.run(
-        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
-        *(option, "--", url, *refspecs),
-        timeout=REMOTE_SECONDS,
-    )
+def _get(git: Git, link: Link, ref: str) -> None:
+    """Fetch the commit alone, or what a server gives that cannot do that. Raises GitError."""
+    alone = ("--depth=1", "--", link.url, f"+{link.commit}:{ref}")
+    try:
+        git.run(*FETCH, *alone, timeout=REMOTE_SECONDS)
+    except GitError as error:
+        if "unadvertised object" not in str(error):
+            raise
+        # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
+        named = ("--", link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in REFS))
+        with contextlib.suppress(GitError):  # the first error says what is to be done
+            git.run(*FETCH, *named, timeout=REMOTE_SECONDS)
+        if not _is_here(git, link):
+            raise
 
 
 def _why(order: Order, link: Link, fault: Fault) -> str:
