@@ -1,4 +1,8 @@
-"""What holds for every test: none is judged by how long anything takes."""
+"""What holds for every test: none is judged by how long it takes, or by chance.
+
+The examples that Hypothesis makes are the same in every run of the same code. With
+`--hypothesis-profile=random` they are new ones, and more of them.
+"""
 
 from pathlib import Path
 
@@ -8,9 +12,16 @@ from hypothesis import HealthCheck, settings
 from tests.monitoring.prometheus import programs
 
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "same",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    derandomize=True,
 )
-settings.load_profile("untimed")
+settings.register_profile(
+    "random", parent=settings.get_profile("same"), derandomize=False, max_examples=5000
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -124,6 +124,7 @@ def make_episode(
             "members": (member,),
             "attempt": attempt,
             "created": NOW - seconds(20),
+            "released": NOW - seconds(20),
             "pod": make_pod(),
             **fields,
         }

@@ -1,5 +1,10 @@
 """Which Jobs are deleted: never one whose end is not written down yet."""
 
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
 from afresh.api.phases import SubtaskPhase
 from afresh.core.actions import DeleteJob
 from afresh.core.planner import decide
@@ -61,6 +66,21 @@ def test_an_episode_that_was_recorded_by_its_hint_ends_by_itself() -> None:
     decision = decide(make_seen(records=[record], episodes=(make_episode(),)))
 
     assert not decision.actions
+
+
+@pytest.mark.parametrize("released", [NOW - seconds(9), None], ids=["taken back", "given anew"])
+def test_a_job_that_its_queue_would_run_again_is_deleted_once_its_end_is_recorded(
+    released: datetime | None,
+) -> None:
+    record = make_record(attempts=1, phase=DONE)
+    episode = make_episode(suspended=released is not None, released=released, pod=None)
+    ended = replace(episode, complete=True)
+
+    decision = decide(make_seen(records=[record], episodes=(episode,)))
+    kept = decide(make_seen(records=[record], episodes=(ended,)))
+
+    assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
+    assert kept.actions == ()
 
 
 def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from afresh.contract.order import Task
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS
+from afresh.kube.client import JOBS, PODS
 from tests.kube.node import TOKENS, Judge
 from tests.kube.world import KEY, Step, World, make_world
 from tests.make import make_entry, seconds
@@ -59,6 +59,24 @@ def queued(world: World) -> bool:
     """Whether a Job waits in its queue, and the package says so."""
     waits = [job for job in world.api.of_kind(JOBS) if job["spec"].get("suspend")]
     return bool(waits) and phase_is("Queued")(world)
+
+
+def agent_done(id: str) -> Callable[[World], bool]:
+    """Whether the runner has told the subtask's end, and its pod is still there."""
+    return lambda world: any(
+        runner.final and runner.results and runner.results[-1].id == id
+        for runner in world.node.runners.values()
+    )
+
+
+def syncing(world: World) -> bool:
+    """Whether a pod is at work that brings the plan in line."""
+    return any(not runner.order.tasks for runner in world.node.runners.values())
+
+
+def delete_pods(world: World) -> None:
+    for pod in world.api.of_kind(PODS):
+        world.api.ask_to_end(pod)
 
 
 @dataclass(frozen=True)
@@ -133,6 +151,10 @@ JOURNEYS = (
     Journey("a user skips what has failed after the end", "Succeeded", "[x][S]",
             _one(subtasks=entries("AB")), by_subtask(B=[BAD]),
             script=((phase_is(*REST), lambda world: world.edit_subtask("B", skip=True)),)),
+    Journey("the pod that writes a skip into the plan is deleted", "Succeeded", "[x][S]",
+            _one(subtasks=entries("AB")), exact=False, node={"lasts": long_first("A")},
+            script=((agent_at("A"), lambda world: world.edit_subtask("B", skip=True)),
+                    (syncing, delete_pods))),
     Journey("a revision is raised while it runs", "Succeeded", "[x][x]",
             _one(subtasks=entries("AB")), node=SLOW_B,
             script=((agent_at("B"), lambda world: world.edit_subtask("B", revision=1)),)),
@@ -146,6 +168,10 @@ JOURNEYS = (
             _one(subtasks=entries("AB"), queueName="agents"), exact=False,
             node={"lasts": lambda task, _: 4 if task.id == "A" else 1},
             script=((queued, World.open_queue), (agent_at("A"), World.close_queue),
+                    (queued, World.open_queue))),
+    Journey("the queue takes a place back whose agent is done", "Succeeded", "[x][x]",
+            _one(subtasks=entries("AB"), queueName="agents"), exact=False, hints=True,
+            script=((queued, World.open_queue), (agent_done("A"), World.close_queue),
                     (queued, World.open_queue))),
     Journey("a package is edited while its Job is queued", "Succeeded", "[x]",
             _one(subtasks=entries("A"), queueName="agents", maxEpisodes=1),

@@ -11,7 +11,7 @@ from typing import Any
 
 from afresh.contract import codec, report
 from afresh.contract.order import Order, Task
-from afresh.contract.report import Report, Result, Usage
+from afresh.contract.report import SYNC_ID, Report, Result, Usage
 from afresh.contract.words import Marker, Outcome
 from afresh.core.plan_file import Plan, digest, parse, render
 from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
@@ -94,13 +94,16 @@ class Node:
         return self.branches.setdefault(package, Branch())
 
     def _begin_or_end(self, job: Manifest) -> bool:
-        if job["spec"].get("suspend") or job.get("status", {}).get("conditions"):
+        if job.get("status", {}).get("conditions"):
             return False
-        pods = [pod for pod in self.api.of_kind(PODS) if _job_of(pod) == job["metadata"]["uid"]]
+        pods = [pod for pod in self.api.of_kind(PODS) if job_of(pod) == job["metadata"]["uid"]]
         if pods and "startTime" not in job.get("status", {}):
             return False  # the pods of a run that a queue has ended
         phases = [pod.get("status", {}).get("phase") for pod in pods]
-        if {"Succeeded", "Failed"} & set(phases) and self._lingers(job):
+        has_ended = bool({"Succeeded", "Failed"} & set(phases))
+        if job["spec"].get("suspend") and not has_ended:
+            return False
+        if has_ended and self._lingers(job):
             return True
         if "Succeeded" in phases:
             done = {"conditions": [{"type": "Complete", "status": "True", "reason": "Done"}]}
@@ -188,8 +191,9 @@ class Node:
 
     def _stop(self, runner: Runner) -> None:
         """What a runner does that is told to end: it says how far it came."""
-        if runner.order.tasks and not runner.final:
-            told = Result(id=runner.next_task.id, outcome=Outcome.INFRASTRUCTURE, message="Told.")
+        if not runner.final:
+            id = runner.next_task.id if runner.order.tasks else SYNC_ID
+            told = Result(id=id, outcome=Outcome.INFRASTRUCTURE, message="Told.")
             runner.results = (*runner.results, told)
             runner.stopped = True
         runner.final = True
@@ -254,7 +258,7 @@ def _left(runner: Runner) -> int:
     return budget.max_tokens - spent if budget and budget.max_tokens is not None else TOKENS
 
 
-def _job_of(pod: Manifest) -> str:
+def job_of(pod: Manifest) -> str:
     return next(str(owner["uid"]) for owner in pod["metadata"]["ownerReferences"])
 
 

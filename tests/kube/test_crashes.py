@@ -10,8 +10,8 @@ import pytest
 
 from afresh.core.plan_file import digest
 from afresh.kube.client import JOBS, PODS
-from tests.kube.journeys import JOURNEYS, Journey
-from tests.kube.world import World, check_rest, side_effects
+from tests.kube.journeys import JOURNEYS, LONG, Journey, by_subtask, entries
+from tests.kube.world import KEY, World, check_rest, make_world, side_effects
 
 MATRIX = pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
 
@@ -91,3 +91,23 @@ async def test_a_journey_ends_alike_when_a_watch_lags_behind(journey: Journey, k
     world.lagging = ()
 
     assert await ending(journey, world, exact=exact) == want
+
+
+async def test_a_job_deleted_before_its_pod_was_seen_is_not_made_again_while_the_pod_works() -> (
+    None
+):
+    package = {"subtasks": entries("A"), "queueName": "agents"}
+    world = make_world(package, judge=by_subtask(), lasts=lambda *_: LONG)
+    world.open_queue()
+    world.lagging = (PODS,)
+    await world.turn()
+    [job] = world.api.of_kind(JOBS)
+
+    world.api.remove(JOBS, KEY.namespace, job["metadata"]["name"], uid=job["metadata"]["uid"])
+    for _ in range(LONG):  # the node fails the test when two agents work side by side
+        await world.turn()
+    world.lagging = ()
+    await world.drive()
+
+    assert world.status()["phase"] == "Succeeded"
+    assert len(world.node.ran) == 2

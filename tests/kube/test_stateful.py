@@ -7,7 +7,7 @@ package work side by side that may not.
 import asyncio
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -205,9 +205,7 @@ class Cluster(RuleBasedStateMachine):
 
 
 TestCluster = Cluster.TestCase
+# A story takes as long as five examples of another test.
 TestCluster.settings = settings(
-    max_examples=20,
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=settings.default.max_examples // 5, stateful_step_count=25
 )

@@ -22,7 +22,7 @@ from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
 from tests.kube.api_server import ApiServer, Killed
-from tests.kube.node import Branch, Judge, Node
+from tests.kube.node import Branch, Judge, Node, job_of
 from tests.make import NOW, make_class, make_package
 
 MOST_TURNS = 400
@@ -208,7 +208,10 @@ class World:
         self.queue_open = True
 
     def close_queue(self) -> None:
-        """Take the place of what runs, and let nothing run."""
+        """Take the place of what runs, and let nothing run.
+
+        A Job counts its pods that have ended, though it is suspended.
+        """
         self.queue_open = False
         self._admit(suspend=True)
 
@@ -217,12 +220,15 @@ class World:
             ended = job.get("status", {}).get("conditions")
             if ended or job["spec"].get("suspend") == suspend:
                 continue
+            pods = [pod for pod in self.api.of_kind(PODS) if job_of(pod) == job["metadata"]["uid"]]
+            running = [pod for pod in pods if pod["status"]["phase"] == "Running"]
+            if not suspend and running:
+                continue  # a queue gives a place only to what has left its old one
             changed = self.api.put_part(JOBS, job, "spec", {**job["spec"], "suspend": suspend})
-            if suspend:
+            if suspend and len(running) == len(pods):
                 self.api.put_part(JOBS, changed, "status", {})
-                for pod in self.api.of_kind(PODS):
-                    if pod["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]:
-                        self.api.ask_to_end(pod)
+            for pod in running if suspend else ():
+                self.api.ask_to_end(pod)
 
 
 def key_of(body: Manifest) -> Key:

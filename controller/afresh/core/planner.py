@@ -122,7 +122,11 @@ def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
         removed = any(record is None for _, record in known)
         # Whoever is stopped along with others has it written down as well.
         unwanted = (removed or stopped) and len(stopped) == len(waiting)
-        hangs = _hangs(episode, now=seen.now) or _left_behind(episode, now=seen.now)
+        hangs = (
+            _hangs(episode, now=seen.now)
+            or _left_behind(episode, now=seen.now)
+            or _would_run_again(episode)
+        )
         over = not waiting if episode.members else _sync_recorded(episode, seen)
         if (unwanted and not episode.finished) or (over and hangs):
             yield DeleteJob(name=episode.name, uid=episode.uid)
@@ -163,6 +167,11 @@ def _left_behind(episode: Episode, *, now: datetime) -> bool:
     if now - runner.finished < LEFT_BEHIND_AFTER:
         return False
     return any(item.state is ContainerState.RUNNING for item in episode.pod.containers)
+
+
+def _would_run_again(episode: Episode) -> bool:
+    """Whether a queue took the Job's place before it could end: given back, it makes a new pod."""
+    return not episode.finished and (episode.suspended or episode.released is None)
 
 
 def _recheck(standing: Standing, answer: Answer) -> timedelta | None:

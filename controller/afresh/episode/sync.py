@@ -11,8 +11,6 @@ from afresh.episode.repository import plan_commit
 from afresh.episode.repository.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
-# Stands for the sync itself where a Result names its subtask.
-
 
 def run_sync(work: Workplace, opening: Opening) -> Result | None:
     """Push the plan of the Order and report what stands on the branch.

@@ -157,7 +157,7 @@ class Observer:
         return self.cache.hint(job["metadata"]["uid"], pod["metadata"]["uid"] if pod else None)
 
     async def _look_for_lost_jobs(self, key: Key, package: WorkPackage) -> None:
-        """Make sure that a Job is really gone before that is concluded from the cache."""
+        """Make sure that a Job and its pod are really gone before the cache's word is taken."""
         running = {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
         if not running:
             return
@@ -167,10 +167,11 @@ class Observer:
                     del running[member.subtask]
         if not running:
             return
-        for job in await self.kube.list_items(
-            JOBS, key.namespace, labelSelector=f"{LABEL_PACKAGE}={key.name}"
-        ):
-            self.cache.put(JOBS, job)
+        for kind in (JOBS, PODS):
+            for found in await self.kube.list_items(
+                kind, key.namespace, labelSelector=f"{LABEL_PACKAGE}={key.name}"
+            ):
+                self.cache.put(kind, found)
 
     async def _refusal(self, job: Manifest, pod: Manifest | None) -> str | None:
         """The last warning about a Job or pod that has not started; it exists nowhere else."""
