@@ -1,4 +1,4 @@
-"""The operator's own pod, which stories kill and take away."""
+"""The operator's own pod, which stories kill and take away, and others must find at its place."""
 
 import threading
 from collections.abc import Iterator
@@ -8,15 +8,17 @@ from tests.e2e.cluster import Cluster, wait
 
 NAMESPACE = "afresh-system"
 DEPLOYMENT = "afresh-operator"
-# Two stories that take the operator away at the same time would give it back too early.
+# Stories are told side by side: what one does to the operator must not reach one that needs it.
 _TURN = threading.Lock()
 
 
 def kill(cluster: Cluster) -> None:
-    """Kill the operator without a word; its Deployment starts another."""
-    for pod in cluster.api.items("pods", NAMESPACE):
-        name = pod["metadata"]["name"]
-        cluster.api.delete("pods", name, NAMESPACE, gracePeriodSeconds=0)
+    """Kill the operator without a word; return when the next one is ready."""
+    with _TURN:
+        killed = _pods(cluster)
+        for name in killed:
+            cluster.api.delete("pods", name, NAMESPACE, gracePeriodSeconds=0)
+        wait("another is ready", lambda: _ready(cluster) - killed, seconds=180)
 
 
 @contextmanager
@@ -25,10 +27,32 @@ def away(cluster: Cluster) -> Iterator[None]:
     with _TURN:
         _scale(cluster, 0)
         try:
-            wait("it is gone", lambda: not cluster.api.items("pods", NAMESPACE), seconds=180)
+            wait("it is gone", lambda: not _pods(cluster), seconds=180)
             yield
         finally:
             _scale(cluster, 1)
+            wait("it is ready", lambda: _ready(cluster), seconds=180)
+
+
+@contextmanager
+def undisturbed(cluster: Cluster) -> Iterator[None]:
+    """Have one operator, the same one, for as long as the block lasts."""
+    with _TURN:
+        wait("it is ready", lambda: _ready(cluster), seconds=180)
+        yield
+
+
+def _pods(cluster: Cluster) -> set[str]:
+    return {pod["metadata"]["name"] for pod in cluster.api.items("pods", NAMESPACE)}
+
+
+def _ready(cluster: Cluster) -> set[str]:
+    return {
+        pod["metadata"]["name"]
+        for pod in cluster.api.items("pods", NAMESPACE)
+        for condition in pod.get("status", {}).get("conditions", [])
+        if (condition["type"], condition["status"]) == ("Ready", "True")
+    }
 
 
 def _scale(cluster: Cluster, replicas: int) -> None:

@@ -36,10 +36,10 @@ def test_an_agent_that_reaches_for_everything_gains_nothing_and_its_work_is_judg
     api = service_url(team.cluster, "default", "kubernetes").replace("http:", "https:")
     program = ["cat >$HOME/probe.py <<'PROBE'", *PROBE.read_text().splitlines(), "PROBE"]
     run = f"python3 $HOME/probe.py {reports} '{forged}' {api}/api/v1/namespaces >tried.json"
-    team.apply(team.package("p", do(*program, run), STAMP))
-    team.apply(team.package("neighbour", *[STAMP] * 2))
-
-    team.wait_for("Succeeded")
+    with operator.undisturbed(team.cluster):
+        team.apply(team.package("p", do(*program, run), STAMP))
+        team.apply(team.package("neighbour", *[STAMP] * 2))
+        team.wait_for("Succeeded")
     neighbour = team.wait_for("Succeeded", package="neighbour")
 
     tried = json.loads(team.branch().read("tried.json"))

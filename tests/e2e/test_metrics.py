@@ -23,9 +23,13 @@ MEMORY, CPU, _ = PODS
 
 def test_a_held_agents_memory_and_cpu_are_seen_and_later_where_its_time_went(team: Team) -> None:
     bell = team.bell()
-    team.apply(team.package("p", bell.prompt(), STAMP))
-    pod = team.running_pod()["metadata"]
-    with TemporaryDirectory() as folder, prometheus_of(team, Path(folder)) as prometheus:
+    with (
+        operator.undisturbed(team.cluster),  # it counts from its own start
+        TemporaryDirectory() as folder,
+        prometheus_of(team, Path(folder)) as prometheus,
+    ):
+        team.apply(team.package("p", bell.prompt(), STAMP))
+        pod = team.running_pod()["metadata"]
         shown = [query_of(team, panel) for panel in (MEMORY, CPU)]
         prometheus.wait_for(*shown)
         pods = {item["metric"]["pod"] for query in shown for item in prometheus.query(query)}

@@ -29,12 +29,13 @@ def test_the_policies_are_there_before_the_first_pod_and_an_edit_is_put_right_wh
     wait("it is there again", lambda: _spec(team, EPISODES) == first["spec"], seconds=180)
     bell.ring()
     team.wait_for("Succeeded")
+    with operator.undisturbed(team.cluster):
+        (its_pod,) = team.cluster.api.items("pods", operator.NAMESPACE)
 
     assert found == {}
     (reports,) = [rule for rule in first["spec"]["egress"] if rule["ports"][0]["port"] == 8080]
     (peer,) = reports["to"]
     assert set(peer["namespaceSelector"]["matchLabels"].values()) == {operator.NAMESPACE}
-    (its_pod,) = team.cluster.api.items("pods", operator.NAMESPACE)
     assert peer["podSelector"]["matchLabels"].items() <= its_pod["metadata"]["labels"].items()
     assert first["metadata"]["creationTimestamp"] <= pod["metadata"]["creationTimestamp"]
     assert _selects(first, pod)
