@@ -99,8 +99,14 @@ async def test_in_one_namespace_the_chart_gives_exactly_the_rights_that_are_used
     async with node_of(kubeconfig, namespace, busy_provider):
         await holds("it closes the gate", used("patch", "agentclasses/status"))
         await holds("the others are done", lambda: world.phases("p", "r") == {"Succeeded"})
-        report_as(kubectl, namespace, operator.report_port)
+        stranger = token_of_another(kubectl, namespace)
+        report_to(operator.report_port, "made-up", stranger)
+        reviewed_for_nothing = used("create", "tokenreviews")()
+        of_p = ("-l", "afresh.dev/package=p", "-n", namespace, "-o", "name")
+        job, *_ = kubectl("get", "jobs", *of_p).split()
+        report_to(operator.report_port, job.partition("/")[2], stranger)
 
+    assert not reviewed_for_nothing
     entries = recorded()
     allowed = uses_of(rights)
     assert {entry.use for entry in entries if entry.is_denied} == set()
@@ -153,8 +159,8 @@ def busy_provider(order: Order) -> Outcome:
     return Outcome.TRANSIENT if "/q" in order.package else Outcome.SUCCESS
 
 
-def report_as(kubectl: Kubectl, namespace: str, port: int) -> None:
-    """Report as a pod that is not of an episode: the operator asks whose token that is."""
+def token_of_another(kubectl: Kubectl, namespace: str) -> str:
+    """Return the token of a pod that is not of an episode: who it is of must be asked."""
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -164,9 +170,13 @@ def report_as(kubectl: Kubectl, namespace: str, port: int) -> None:
     kubectl("create", "serviceaccount", "stranger", "-n", namespace)
     kubectl("apply", "-n", namespace, manifest=pod)
     bound = ("--bound-object-kind=Pod", "--bound-object-name=stranger", "--audience=afresh")
-    known = kubectl("create", "token", "stranger", "-n", namespace, *bound).strip()
+    return kubectl("create", "token", "stranger", "-n", namespace, *bound).strip()
+
+
+def report_to(port: int, episode: str, known: str) -> None:
+    """Report with the token of another; that is refused."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    told = json.dumps({"episode": "e", "stage": "reported", "version": 1})
+    told = json.dumps({"episode": episode, "stage": "reported", "version": 1})
     connection.request("POST", "/v1/report", told, {"Authorization": f"Bearer {known}"})
     assert connection.getresponse().status == 401
     connection.close()

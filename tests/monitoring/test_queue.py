@@ -59,3 +59,11 @@ async def test_a_key_that_failed_counts_as_a_retry() -> None:
     queue.done(key)
 
     assert retries() == 1
+
+
+async def test_a_key_that_fails_for_days_waits_a_minute_at_a_time() -> None:
+    queue = KeyQueue()
+
+    times = [queue.retry(A) for _ in range(2000)]
+
+    assert times[-1] == 2000

@@ -80,6 +80,10 @@ class Cache:
         known = self._hints.get(job)
         return known[1] if known and pod in (None, known[0]) else None
 
+    def has_job(self, name: str) -> bool:
+        """Whether a Job of this name is known in any namespace."""
+        return any(known == name for _, known in self._objects[JOBS])
+
     def runs(self, job: Manifest) -> bool:
         """Whether the Job has not ended and is not being deleted, as far as the API shows."""
         return name_of(job) in self._unfinished

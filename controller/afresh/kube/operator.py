@@ -34,6 +34,7 @@ from afresh.settings import Settings
 log = get_logger()
 STUCK_SECONDS = 600.0
 """Far more than a step takes whose every call to the API server is tried again and again."""
+MANY_CONFLICTS = 5
 
 
 async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> int:
@@ -129,8 +130,10 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             if again is not None:
                 queue.add_after(key, again)
                 result = "requeue_after"
-        except ConflictError:
-            queue.retry(key)  # something changed meanwhile: look again
+        except ConflictError as error:
+            # Something changed meanwhile: look again. That it always does is worth a word.
+            if queue.retry(key) % MANY_CONFLICTS == 0:
+                log.warning("not_reconciled", error=str(error))
             result = "requeue"
         except KubeError as error:
             log.warning("not_reconciled", error=str(error))

@@ -12,6 +12,8 @@ from afresh.metrics.queue import QueueMeter
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 60.0
+DOUBLINGS = 10
+"""More make no difference, and after a day of failures no number."""
 
 
 class Key(NamedTuple):
@@ -56,13 +58,17 @@ class KeyQueue:
         heapq.heappush(self._heap, (due, key))
         self._changed.set()
 
-    def retry(self, key: Key) -> None:
-        """Hand `key` out again later, the later the more often it has failed in a row."""
+    def retry(self, key: Key) -> int:
+        """Hand `key` out again later, the later the more often it has failed in a row.
+
+        Returns how often that is.
+        """
         self._meter.retried()
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = min(FIRST_DELAY * 2**failures, LAST_DELAY)
+        delay = min(FIRST_DELAY * 2 ** min(failures, DOUBLINGS), LAST_DELAY)
         self.add_after(key, timedelta(seconds=delay))
+        return failures + 1
 
     def forget(self, key: Key) -> None:
         """Note that `key` was reconciled well."""

@@ -19,6 +19,7 @@ from afresh.logs import get_logger
 from afresh.metrics import registry
 
 log = get_logger()
+NOT_OF_THIS_POD = "the token is not of this episode's pod"
 POD_NAME = "authentication.kubernetes.io/pod-name"
 POD_UID = "authentication.kubernetes.io/pod-uid"
 
@@ -45,6 +46,9 @@ class ReportServer:
             told = report.parse(await request.text())
         except (codec.ContractError, UnicodeDecodeError) as error:
             return _answer(400, str(error))
+        # No agent is told its episode's name: none can have the API server review made-up tokens.
+        if not self.cache.has_job(told.episode):
+            return _answer(401, NOT_OF_THIS_POD)
         try:
             pod = await self._reporter(token.strip())
         except KubeError as error:
@@ -52,7 +56,7 @@ class ReportServer:
             return _answer(503, "the token cannot be reviewed now")
         job = self._job_of(pod) if pod else None
         if pod is None or job is None or job["metadata"]["name"] != told.episode:
-            return _answer(401, "the token is not of this episode's pod")
+            return _answer(401, NOT_OF_THIS_POD)
         self.cache.keep_hint(job["metadata"]["uid"], pod["metadata"]["uid"], told)
         package = package_of(job)
         if package:
