@@ -77,7 +77,7 @@ async def test_wait_notices_that_the_package_is_deleted(
 
     try:
         async with Live(kube, [collection]) as live:
-            waiting = asyncio.create_task(outcome(look, live, collection))
+            waiting = asyncio.create_task(outcome(look, live, collection, None))
             await asyncio.to_thread(kubectl, "delete", "wp", "demo", "-n", namespace)
             code = await asyncio.wait_for(waiting, BACKGROUND)
     finally:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tomllib
@@ -27,11 +28,14 @@ current-context: c
 """
 
 
-def run(*arguments: str, kubeconfig: str = "/nonexistent") -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, kubeconfig: str = "/nonexistent", **variables: str
+) -> subprocess.CompletedProcess[str]:
     environment = {
         key: value for key, value in os.environ.items() if key != "KUBERNETES_SERVICE_HOST"
     }
     environment |= {"PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": kubeconfig}
+    environment |= variables
     return subprocess.run(
         [sys.executable, "-m", "afresh.cli", *arguments],
         env=environment, capture_output=True, text=True, timeout=300, check=False,
@@ -223,3 +227,24 @@ def test_bounds_of_a_directive_are_those_of_the_resource():
 
     assert guidance["maxItems"] == MAX_DIRECTIVES
     assert guidance["items"]["maxLength"] == MAX_DIRECTIVE
+
+
+def test_in_a_pod_the_cluster_of_the_kubeconfig_is_asked_and_not_the_pods_own(tmp_path: Path):
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(NOBODY)
+
+    done = run("status", kubeconfig=str(kubeconfig), KUBERNETES_SERVICE_HOST="127.0.0.2")
+
+    assert done.returncode == 1
+    assert "127.0.0.1:9" in done.stderr
+
+
+def test_waiting_for_an_api_server_that_never_answers_ends_with_the_time(tmp_path: Path):
+    kubeconfig = tmp_path / "config"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kubeconfig.write_text(NOBODY.replace(":9", f":{silent.getsockname()[1]}"))
+
+        done = run("wait", "demo", "--timeout", "1s", kubeconfig=str(kubeconfig))
+
+    assert done.returncode == 124
+    assert done.stderr == "The API server has not answered in that time.\n"

@@ -51,6 +51,10 @@ PRESENT = [
     "Delete the code that you replace.",
     "Use the last run id from settings.",
     "Cover a first try without a network.",
+    "Return 409 if the user has already been created.",
+    "If it failed, raise.",
+    "When the build failed, send a mail.",
+    "Return at once where the work is already done.",
 ]
 
 

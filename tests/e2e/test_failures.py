@@ -52,7 +52,10 @@ FAILURES = {
         {"resources": {"limits": {"ephemeral-storage": "32Mi"}}},
     ),
     "an agent that fills a volume of its pod": Case(
-        "fallocate -l 1200M /tmp/big; sleep 600", "DiskFull", "more disk than its limit"
+        "fallocate -l 1200M /tmp/big; sleep 600",
+        "DiskFull",
+        "more disk than its limit",
+        {"resources": {"limits": {"ephemeral-storage": "1Gi"}}},
     ),
     "an agent that ends with an error": Case("exit 3", "AgentError", "exit code 3"),
     "an agent that does nothing": Case("true", "NoChanges", "changed nothing"),

@@ -171,7 +171,8 @@ def test_repository_that_is_gone_costs_a_sentence_without_its_password(
 
     assert keep(lost, start, "hello") == (
         f"The unfinished work is not kept. The repository {url} is not found, or its credentials "
-        "may not see it; correct spec.repository of the WorkPackage."
+        "may not see it; correct spec.repository.secretName, or make the WorkPackage anew with "
+        "another spec.repository.url."
     )
 
 

@@ -25,7 +25,7 @@ def rejecting(remote: Remote, words: str) -> None:
             "GitLab: You are not allowed to push code to protected branches on this project.",
             Outcome.CONFIG,
             'The server of {url} refuses to update branch "afresh/demo"; '
-            "allow it or choose another spec.repository.branch.",
+            "allow it, or make the WorkPackage anew with another spec.repository.branch.",
             id="a protected branch",
         ),
         pytest.param(

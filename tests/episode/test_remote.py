@@ -113,14 +113,15 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
             {"base_ref": "trunk"},
             Outcome.CONFIG,
             'The repository {url} has no ref "trunk"; '
-            "correct spec.repository.baseRef of the WorkPackage.",
+            "push it, or make the WorkPackage anew with another spec.repository.baseRef.",
             id="the base does not exist",
         ),
         pytest.param(
             {"url": "{server}/nothing.git"},
             Outcome.CONFIG,
             "The repository {server}/nothing.git is not found, or its credentials may not see it; "
-            "correct spec.repository of the WorkPackage.",
+            "correct spec.repository.secretName, or make the WorkPackage anew with another "
+            "spec.repository.url.",
             id="the repository does not exist",
         ),
         pytest.param(
@@ -141,7 +142,8 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
             {"url": "file:///etc"},
             Outcome.CONFIG,
             "The repository file:///etc is not found, or its credentials may not see it; "
-            "correct spec.repository of the WorkPackage.",
+            "correct spec.repository.secretName, or make the WorkPackage anew with another "
+            "spec.repository.url.",
             id="the URL is a path of the runner",
         ),
     ],
@@ -206,7 +208,7 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(pod: Pod, r
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert pod.result.message == (
         f'The server of {remote.url} refuses to update branch "afresh/demo"; '
-        "allow it or choose another spec.repository.branch."
+        "allow it, or make the WorkPackage anew with another spec.repository.branch."
     )
     assert "this branch is protected" in pod.log
 

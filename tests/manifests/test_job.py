@@ -241,6 +241,26 @@ def test_every_container_has_a_disk_limit_and_every_empty_volume_a_size() -> Non
     assert all(v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if "emptyDir" in v)
 
 
+@pytest.mark.parametrize(
+    ("limit", "want_work", "want_scratch"),
+    [
+        pytest.param("200Gi", 200, 200, id="more than a volume has anyway"),
+        pytest.param("2Gi", 10, 2, id="more than a small one has"),
+        pytest.param("64Mi", 10, 1, id="less than any has"),
+    ],
+)
+def test_so_much_disk_as_an_agent_may_use_fits_into_each_volume_that_it_writes_to(
+    limit: str, want_work: int, want_scratch: int
+) -> None:
+    limits = {"limits": {"ephemeral-storage": limit}}
+    pod = pod_of(make_job(agent_class={"resources": limits}))
+
+    sizes = {v["name"]: v["emptyDir"].get("sizeLimit") for v in pod["volumes"] if "emptyDir" in v}
+    assert {sizes[name] for name in ("worktree", "checkout")} == {str(want_work * 2**30)}
+    written = ("home", "agent-tmp", "verify-home", "verify-tmp")
+    assert {sizes[name] for name in written} == {str(want_scratch * 2**30)}
+
+
 def test_what_the_agent_can_see_is_the_same_at_the_third_attempt() -> None:
     first, third = make_job(attempt=1), make_job(attempt=3)
 

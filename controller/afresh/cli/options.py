@@ -36,7 +36,11 @@ _PLACE = (
     click.option(
         "-n", "--namespace", metavar="NAME", callback=object_name, help="Default: the context's."
     ),
-    click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, or ~/.kube/config."),
+    click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Default: $KUBECONFIG, or ~/.kube/config; in a pod without one, the pod's account.",
+    ),
     click.option("--context", metavar="NAME", help="Default: the current context."),
 )
 

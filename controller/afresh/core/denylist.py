@@ -10,6 +10,10 @@ from functools import lru_cache
 _WORK = r"(?:attempts?|iterations?|tries|episodes?|work|agents?|conversations?|implementation)"
 _ONE = r"(?:attempt|iteration|episode)"
 _COUNT = r"(?:no\.? ?|number |# ?)?(?:\d+|one|two|three|four|five)"
+# "If it failed" is about the code.
+_UNCONDITIONAL = "".join(
+    f"(?<!{word} )" for word in ("if", "when", "whether", "if the", "when the", "whether the")
+)
 _PATTERNS = (
     # earlier work
     rf"(?:previous|prior|last|earlier|former) {_WORK}",
@@ -21,7 +25,7 @@ _PATTERNS = (
     r"worked on (?:this|it|that)",
     r"(?:left|leave) off",
     r"once more|yet again|one more time",
-    r"(?:you|it|this|that|tests?|build|review|reviewer|work) (?:\w+ )?"
+    rf"{_UNCONDITIONAL}(?:you|it|this|that|tests?|build|review|reviewer|work) (?:\w+ )?"
     r"(?:failed|got stuck|was stuck|was rejected|was refused)",
     r"failed (?:because|again)",
     r"(?:still|keeps?|kept) (?:fails?|failing|broken|wrong|red|missing|stuck)",
@@ -37,7 +41,7 @@ _PATTERNS = (
     r"as (?:before|earlier|previously)",
     # earlier states
     r"(?:has|have|had|was|were|is|are) already (?:been )?"
-    r"(?:tried|attempted|asked|told|opened|created|reviewed|rejected|done|answered)",
+    r"(?:tried|attempted|asked|told|reviewed|rejected)",
     r"already (?:tried|attempted|asked|told|said|answered|worked)",
     r"(?:pull|merge) requests? (?:was|were|is|has been|exists?) already",
     r"was (?:blocked|stuck|pending|in progress|needs review)",

@@ -187,7 +187,10 @@ def _evicted(episode: Episode) -> Verdict | None:
     pod = episode.pod
     if pod is None or pod.reason != "Evicted":
         return None
-    message = f"The pod used more disk than its limit: {pod.message.strip()}"
+    message = (
+        f"The pod used more disk than its limit: {pod.message.strip()} Raise "
+        "spec.resources.limits.ephemeral-storage or make the subtask smaller."
+    )
     return Ended(outcome=Outcome.DISK_FULL, message=message, report=episode.report)
 
 

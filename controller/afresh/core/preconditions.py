@@ -65,7 +65,8 @@ def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
     return stall(
         Reason.BRANCH_IN_USE,
         f"The branch {seen.package.branch} of this repository is worked on by the package "
-        f"{seen.rival}; choose another spec.repository.branch or delete that package.",
+        f"{seen.rival}; delete that package, or make this one anew with another "
+        "spec.repository.branch.",
     )
 
 

@@ -33,6 +33,7 @@ REFRESH_SECONDS = 10
 TIMEOUT_SECONDS = 30
 POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
+NO_ANSWER = "no answer in time"
 TRIES = 4
 FIRST_PAUSE = 0.25
 PAGE_SIZE = 500
@@ -89,7 +90,7 @@ class Kube:
 
     @classmethod
     async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
-        """Connect by `kubeconfig`; else from inside a cluster; else by the user's kubeconfig.
+        """Connect by `kubeconfig`, or the user's own where there is one; else as the pod's account.
 
         Raises ConfigurationError if none of them tells how.
         """
@@ -97,9 +98,9 @@ class Kube:
         settings.connection_pool_maxsize = 64
         refreshing = None
         try:
-            if kubeconfig or context or not _in_cluster():
+            if kubeconfig or context or _exists(_usual_kubeconfig()) or not _in_cluster():
                 loaded = await config.load_kube_config(
-                    kubeconfig, context, client_configuration=settings
+                    kubeconfig or _usual_kubeconfig(), context, client_configuration=settings
                 )
                 namespace = loaded.current_context["context"].get("namespace")
                 # A program of the kubeconfig gives tokens that are good for minutes.
@@ -163,7 +164,8 @@ class Kube:
                 for line in whole:
                     yield line.decode(errors="replace")
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(f"GET {path}: {error or 'the connection was lost'}") from error
+            why = str(error) or "the connection was lost"
+            raise UnavailableError(f"GET {path}: {why}") from error
         finally:
             # A polite end of TLS would outlive the event loop of a short command.
             connection = answer.response.connection
@@ -238,7 +240,7 @@ class Kube:
         try:
             parsed: Manifest = json.loads(await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
+            raise UnavailableError(f"{method} {path}: {str(error) or NO_ANSWER}") from error
         return parsed
 
     async def _open(
@@ -271,13 +273,22 @@ class Kube:
             if answer.status >= 400:
                 raise translated(method, path, answer.status, await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(f"{method} {path}: {error or 'no answer in time'}") from error
+            raise UnavailableError(f"{method} {path}: {str(error) or NO_ANSWER}") from error
         except ApiException as error:
             code = str(error.status)
             raise translated(method, path, error.status, error.body) from error
         finally:
             registry.API_REQUESTS.labels(method, code, self._host).inc()
         return answer
+
+
+def _usual_kubeconfig() -> str:
+    """Where the user's kubeconfig is, or several that belong together; an empty name is none."""
+    return os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+
+def _exists(paths: str) -> bool:
+    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
 
 
 def _in_cluster() -> bool:
@@ -290,8 +301,8 @@ def _pod_namespace() -> str:
 
 
 def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationError:
-    paths = kubeconfig or config.KUBE_CONFIG_DEFAULT_LOCATION or "~/.kube/config"
-    if not any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path):
+    paths = kubeconfig or _usual_kubeconfig()
+    if not _exists(paths):
         return ConfigurationError(
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
         )

@@ -7,9 +7,10 @@ from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 
 TOKEN_SECONDS = 3600
-WORK_SIZE = "10Gi"
-SMALL_SIZE = "1Gi"
-CONTROL_SIZE = "16Mi"
+# At least: where an agent may write more, so much fits into each volume that it writes to.
+WORK_BYTES = 10 * 2**30
+SCRATCH_BYTES = 2**30
+CONTROL_BYTES = 16 * 2**20
 SHARED_MEMORY_SIZE = "64Mi"
 
 
@@ -29,10 +30,14 @@ def volumes(
     order: Order, agent_class: AgentClass, *, has_passwd: bool = True
 ) -> list[dict[str, Any]]:
     """Return the pod's volumes. Secrets are optional: the runner says which one is missing."""
-    work = [_empty(name, WORK_SIZE) for name in ("git", "worktree", "checkout")]
-    scratch = ("home", "verify-home", "runner-tmp", "agent-tmp", "verify-tmp")
-    small = [_empty(name, SMALL_SIZE) for name in scratch]
-    control = [_empty(name, CONTROL_SIZE) for name in ("agent-control", "verify-control")]
+    allowed = order.agent.disk_bytes or 0
+    work = [_empty(name, max(allowed, WORK_BYTES)) for name in ("worktree", "checkout")]
+    scratch = [
+        _empty(name, max(allowed, SCRATCH_BYTES))
+        for name in ("home", "verify-home", "agent-tmp", "verify-tmp")
+    ]
+    own = [_empty("git", WORK_BYTES), _empty("runner-tmp", SCRATCH_BYTES)]
+    control = [_empty(name, CONTROL_BYTES) for name in ("agent-control", "verify-control")]
     memory = [_shared_memory(name) for name in ("agent-shm", "verify-shm")]
     secrets = []
     if order.repository.secret_name:
@@ -49,7 +54,8 @@ def volumes(
     )
     return [
         *work,
-        *small,
+        *scratch,
+        *own,
         *control,
         *memory,
         _podinfo(has_passwd),
@@ -66,8 +72,8 @@ def _cache(order: Order) -> list[dict[str, Any]]:
     return [{"name": "git-cache", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
 
-def _empty(name: str, size: str) -> dict[str, Any]:
-    return {"name": name, "emptyDir": {"sizeLimit": size}}
+def _empty(name: str, size: int) -> dict[str, Any]:
+    return {"name": name, "emptyDir": {"sizeLimit": str(size)}}
 
 
 def _shared_memory(name: str) -> dict[str, Any]:

@@ -4,7 +4,9 @@ Owns when a phase counts: it must be about the package as it now is.
 """
 
 import asyncio
+import contextlib
 import json
+import sys
 
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
@@ -27,22 +29,33 @@ def wait(look: WaitLook) -> int:
 
 
 async def _wait(look: WaitLook) -> int:
-    name = look.target.package
-    async with connected(look.target, None) as (kube, namespace):
+    name, deadline = look.target.package, _deadline(look)
+    async with connected(look.target, None) as (kube, namespace), contextlib.AsyncExitStack() as on:
         collection = Collection(WORK_PACKAGES, namespace, f"metadata.name={name}")
         try:
-            async with Live(kube, [collection]) as live:
-                if not live.objects(collection) and look.awaited is not Awaited.DELETED:
-                    raise no_such_package(name, namespace)
-                return await outcome(look, live, collection)
+            async with asyncio.timeout_at(deadline):
+                live = await on.enter_async_context(Live(kube, [collection]))
+            if not live.objects(collection) and look.awaited is not Awaited.DELETED:
+                raise no_such_package(name, namespace)
+            return await outcome(look, live, collection, deadline)
+        except TimeoutError:
+            print("The API server has not answered in that time.", file=sys.stderr)
+            return TIMED_OUT
         except NotFoundError as error:
             raise missing_package(name, namespace, error) from error
 
 
-async def outcome(look: WaitLook, live: Live, collection: Collection) -> int:
+def _deadline(look: WaitLook) -> float | None:
+    """When the time is over, by the event loop's clock."""
+    return None if look.seconds is None else asyncio.get_running_loop().time() + look.seconds
+
+
+async def outcome(
+    look: WaitLook, live: Live, collection: Collection, deadline: float | None
+) -> int:
     """Wait for the one package of the collection, say how it came out, and return the exit code."""
     try:
-        async with asyncio.timeout(look.seconds):
+        async with asyncio.timeout_at(deadline):
             state = await _end(look, live, collection)
     except TimeoutError:
         _say(look, _package(live, collection), collection.namespace, timed_out=True)

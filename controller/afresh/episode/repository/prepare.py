@@ -63,7 +63,8 @@ def fetch_start(git: Git, order: Order, begun: Running | None = None) -> Start:
         raise Ended(
             Outcome.CONFIG,
             f"The repository {refusals.public_url(order.repository.url)} has no ref "
-            f'"{order.repository.base_ref}"; correct spec.repository.baseRef of the WorkPackage.',
+            f'"{order.repository.base_ref}"; push it, or make the WorkPackage anew with another '
+            "spec.repository.baseRef.",
         ) from error
 
 

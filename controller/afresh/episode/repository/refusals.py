@@ -12,13 +12,14 @@ from afresh.episode.repository.git_faults import Fault, GitError
 
 _CONFIG: dict[Fault, str] = {
     Fault.NOT_FOUND: "The repository {url} is not found, or its credentials may not see it; "
-    "correct spec.repository of the WorkPackage.",
+    "correct spec.repository.secretName, or make the WorkPackage anew with another "
+    "spec.repository.url.",
     Fault.REDIRECTED: "The repository {url} answers with a redirect; "
-    "correct spec.repository.url of the WorkPackage.",
+    "make the WorkPackage anew with the spec.repository.url that it leads to.",
     Fault.UNTRUSTED: "The identity of the server of {url} cannot be verified; give the git Secret "
     "the key ca.crt, or known_hosts for SSH.",
     Fault.REFUSED: 'The server of {url} refuses to update branch "{branch}"; '
-    "allow it or choose another spec.repository.branch.",
+    "allow it, or make the WorkPackage anew with another spec.repository.branch.",
     Fault.HOOK: 'A rule of the server of {url} declines the push to branch "{branch}"; '
     "allow it there, or follow the rule that the runner's log names.",
     Fault.UNSIGNED: 'The server of {url} takes only signed commits on branch "{branch}"; '
