@@ -130,8 +130,16 @@ def episodes(draw: st.DrawFn, name: str) -> Episode:
         budget=draw(st.none() | st.integers(1, 20).map(lambda n: Budget(max_tokens=n))),
         report=report,
         pod=draw(st.none() | st.just(pod)),
-        suspended=draw(st.booleans()),
-        failure=draw(st.none() | st.just("BackoffLimitExceeded")),
+        **draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"suspended": True},
+                    {"complete": True},
+                    {"failure": "BackoffLimitExceeded"},
+                ]
+            )
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from tests.e2e.cluster import Cluster, wait
 NAMESPACE = "afresh-system"
 DEPLOYMENT = "afresh-operator"
 # Stories are told side by side: what one does to the operator must not reach one that needs it.
-_TURN = threading.Lock()
+_TURN = threading.RLock()
 
 
 def kill(cluster: Cluster) -> None:
@@ -36,7 +36,7 @@ def away(cluster: Cluster) -> Iterator[None]:
 
 @contextmanager
 def undisturbed(cluster: Cluster) -> Iterator[None]:
-    """Have one operator, the same one, for as long as the block lasts."""
+    """Have an operator that no other story takes away for as long as the block lasts."""
     with _TURN:
         wait("it is ready", lambda: _ready(cluster), seconds=180)
         yield

@@ -31,18 +31,16 @@ def test_a_person_sees_a_package_run_reads_its_logs_and_finds_them_when_its_pods
 ) -> None:
     bell = team.bell()
     first = bell.prompt("stamp").replace("do: ", "do: echo the first agent waits; ")
-    team.apply(team.package("p", first, f"{STAMP}; echo the second agent is done"))
-    pod = team.running_pod("T001")["metadata"]["name"]
-
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(3) as pool, operator.undisturbed(team.cluster):
+        team.apply(team.package("p", first, f"{STAMP}; echo the second agent is done"))
+        pod = team.running_pod("T001")["metadata"]["name"]
         logs = pool.submit(following, team, "logs", "-f", "p")
         changes = pool.submit(following, team, "status", "p", "-w")
         waited = pool.submit(following, team, "wait", "p", "--timeout", f"{SECONDS}s")
         wait("the log has a line", lambda: "the first" in team.afresh("logs", "p"), seconds=180)
         shown = team.try_afresh("logs", "p", "T001")
         status = json.loads(team.afresh("status", "p", "-o", "json"))
-        with operator.undisturbed(team.cluster):
-            why = json.loads(team.afresh("explain", "p", "-o", "json"))
+        why = json.loads(team.afresh("explain", "p", "-o", "json"))
         bell.ring()
         told = logs.result(SECONDS)
         said = changes.result(SECONDS).stdout

@@ -23,11 +23,11 @@ def test_when_a_provider_limits_a_key_one_agent_after_another_tries_and_all_pack
     model = team.server("model", "--limit-file", LIMIT)
     model.run("touch", LIMIT)
     team.claude(endpoint=model.url)
-    for name in PACKAGES:
-        team.apply(team.package(name, "Stamp.\ndemo-model: shell date >> stamps.txt"))
-
-    wait("the gate has closed", lambda: _gate(team), seconds=180)
-    operator.kill(team.cluster)
+    with operator.undisturbed(team.cluster):
+        for name in PACKAGES:
+            team.apply(team.package(name, "Stamp.\ndemo-model: shell date >> stamps.txt"))
+        wait("the gate has closed", lambda: _gate(team), seconds=180)
+        operator.kill(team.cluster)
     gate = wait("it has been tried again", lambda: _tried(team), seconds=180)
     # Everybody may have begun before it closed; from then on, one agent for each step.
     agents = len(PACKAGES) + gate["step"]

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from afresh.kube.client import EVENTS, PODS, Manifest, Resource
-from afresh.kube.errors import ConflictError, NotFoundError
+from afresh.kube.errors import ConflictError, KubeError, NotFoundError
 from tests.make import NOW
 
 CONTROLLER = "batch.kubernetes.io/controller-uid"
@@ -34,6 +34,8 @@ class ApiServer:
     writes: int = 0
     around_write: Callable[[str], None] = field(default=lambda _: None)
     version: int = 100
+    in_the_way: dict[Resource, KubeError] = field(default_factory=dict)
+    """What the operator is answered that creates an object of the kind."""
 
     async def get(self, kind: Resource, namespace: str | None, name: str) -> Manifest:
         found = self.objects.get((kind, namespace or "", name))
@@ -42,17 +44,19 @@ class ApiServer:
         return found
 
     async def list_items(self, kind: Resource, namespace: str | None, **how: str) -> list[Manifest]:
-        label, _, value = how.get("labelSelector", "").partition("=")
+        wanted = [item.split("=") for item in how.get("labelSelector", "").split(",") if item]
         return [
             body
             for body in self.of_kind(kind)
             if namespace in (None, body["metadata"]["namespace"])
-            and (not label or _label_of(body, label) == value)
+            and all(_label_of(body, label) == value for label, value in wanted)
         ]
 
     async def create(self, kind: Resource, namespace: str | None, body: Manifest) -> Manifest:
         if kind is EVENTS:
             return body  # nothing rests on them, and they are written beside the loop
+        if kind in self.in_the_way:
+            raise self.in_the_way[kind]
         return self._write(lambda: self.put_new(kind, body))
 
     async def replace_part(self, kind: Resource, old: Manifest, part: str, value: Any) -> Manifest:
@@ -93,8 +97,8 @@ class ApiServer:
         known = self.objects.get((kind, namespace, name))
         if known is None or known["metadata"]["uid"] != uid:
             return
+        self._store((kind, namespace, name), "DELETED", known)
         del self.objects[kind, namespace, name]
-        self.told.append((kind, "DELETED", known))
         for pod in self.of_kind(PODS):
             if _label_of(pod, CONTROLLER) == uid:
                 self.ask_to_end(pod)

@@ -270,7 +270,9 @@ def _status(told: Report | None, stopped: bool = False) -> dict[str, Any]:
     else:
         states = {name: {"terminated": {"exitCode": 0}} for name in names}
         states["runner"] = {"terminated": {"exitCode": 0, "message": report.fit(told)}}
-    phase = "Running" if told is None else "Failed" if stopped else "Succeeded"
+    # The runner ends with 0 only if every subtask is done.
+    done = told is not None and not stopped and all(item.commit for item in told.results)
+    phase = "Running" if told is None else "Succeeded" if done else "Failed"
     return {
         "phase": phase,
         "containerStatuses": [{"name": name, "state": state} for name, state in states.items()],

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
 from afresh.contract.report import Report
 from afresh.core.planner import decide
 from afresh.core.starts import TAKEN_AGAIN
 from afresh.kube.apply import Applier
-from afresh.kube.cache import WATCHED, Cache
+from afresh.kube.cache import LABELLED, WATCHED, Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
-from afresh.kube.errors import ConflictError
+from afresh.kube.errors import ConflictError, UnavailableError
 from afresh.kube.handlers import Waker
 from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
@@ -63,10 +64,10 @@ class Operator:
         if seen is None:
             for kind in WATCHED:
                 for body in api.of_kind(kind):
-                    self._waker.see(kind, None, body)
+                    self._see(kind, None, body)
         else:
             for kind, change, body in api.told[:seen]:
-                self._waker.see(kind, change, body)
+                self._see(kind, change, body)
 
     def add(self, key: Key) -> None:
         self.woken[key] = None
@@ -77,17 +78,23 @@ class Operator:
         for index in range(min(self._seen.values()), now):
             kind, change, body = self.api.told[index]
             if index >= self._seen[kind] and kind not in lagging:
-                self._waker.see(kind, change, body)
+                self._see(kind, change, body)
         self._seen |= {kind: now for kind in WATCHED if kind not in lagging}
+
+    def _see(self, kind: Any, change: str | None, body: Manifest) -> None:
+        ours = body["metadata"].get("labels", {}).get(LABEL_MANAGED_BY) == MANAGED_BY
+        if ours or kind not in LABELLED:
+            self._waker.see(kind, change, body)
 
     def behind(self) -> bool:
         return min(self._seen.values()) < len(self.api.told)
 
     def take_hint(self, pod: Manifest, told: Report) -> None:
         """What the report endpoint does with a runner's Report."""
-        job = pod["metadata"]["ownerReferences"][0]["uid"]
-        self.cache.keep_hint(job, pod["metadata"]["uid"], told)
-        self.add(key_of(pod))
+        job = pod["metadata"]["ownerReferences"][0]
+        if self.cache.has_job(job["name"]):
+            self.cache.keep_hint(job["uid"], pod["metadata"]["uid"], told)
+            self.add(key_of(pod))
 
     async def turn(self) -> bool:
         """Take one step for every package that was woken or is due."""
@@ -98,7 +105,7 @@ class Operator:
             self.due.pop(key, None)
             try:
                 again = await self._loop.step(key, now=NOW + self.api.clock)
-            except ConflictError:
+            except (ConflictError, UnavailableError):
                 self.add(key)
                 continue
             raw = self.cache.get(WORK_PACKAGES, *key)

@@ -171,7 +171,8 @@ def _left_behind(episode: Episode, *, now: datetime) -> bool:
 
 def _would_run_again(episode: Episode) -> bool:
     """Whether a queue took the Job's place before it could end: given back, it makes a new pod."""
-    return not episode.finished and (episode.suspended or episode.released is None)
+    given_back = episode.released is None and episode.pod is None
+    return not episode.finished and (episode.suspended or given_back)
 
 
 def _recheck(standing: Standing, answer: Answer) -> timedelta | None:

@@ -21,7 +21,7 @@ from afresh.core.observed import Observed
 from afresh.core.planner import child_spec
 from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, SUBTASKS, Kube, Manifest, Resource
-from afresh.kube.errors import ConflictError
+from afresh.kube.errors import ConflictError, RefusedError
 from afresh.kube.isolation import Isolation
 from afresh.manifests.job import JobParts, build_job
 from afresh.manifests.subtask import build_subtask
@@ -102,8 +102,13 @@ class Applier:
         namespace = body["metadata"]["namespace"]
         try:
             made = await self.kube.create(kind, namespace, body)
-        except ConflictError:
+        except ConflictError as error:
             made = await self.kube.get(kind, namespace, body["metadata"]["name"])
+            if _is_foreign(made):
+                raise RefusedError(
+                    f"{made['kind']} {made['metadata']['name']} is there already and is not this "
+                    "package's; delete it."
+                ) from error
             if _identity(made) != _identity(body) or "deletionTimestamp" in made["metadata"]:
                 raise
         self.cache.put(kind, made)
@@ -120,6 +125,13 @@ def _class_of(seen: Observed) -> AgentClass:
     if seen.agent_class is None:
         raise AssertionError("nothing starts without a class")
     return seen.agent_class
+
+
+def _is_foreign(made: Manifest) -> bool:
+    """Whether it stays until somebody deletes it; what a deleted package left goes by itself."""
+    metadata = made["metadata"]
+    owners = {owner["kind"] for owner in metadata.get("ownerReferences", [])}
+    return "WorkPackage" not in owners and "deletionTimestamp" not in metadata
 
 
 def _identity(body: Manifest) -> tuple[str | None, ...]:

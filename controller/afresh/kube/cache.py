@@ -40,6 +40,8 @@ class Cache:
         self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
         self._hints: dict[str, tuple[str, Report]] = {}
         self._unfinished: set[Name] = set()
+        # An answer to a request may come after the watch has told that the object is gone.
+        self._gone: dict[Resource, dict[str, int]] = {kind: {} for kind in WATCHED}
         self.claims: dict[str, Manifest] = {}
         """Jobs that are about to be created, by name: they count before the server knows them."""
 
@@ -48,6 +50,8 @@ class Cache:
         name = name_of(body)
         known = self._objects[kind].get(name)
         if known and version_of(known) > version_of(body):
+            return
+        if self._gone[kind].get(_uid(body), 0) >= version_of(body):
             return
         if known:
             self._unindex(kind, known)
@@ -62,8 +66,9 @@ class Cache:
         """Forget an object that is gone."""
         name = name_of(body)
         known = self._objects[kind].get(name)
-        if known and known["metadata"]["uid"] != body["metadata"]["uid"]:
+        if known and _uid(known) != _uid(body):
             return
+        self._gone[kind][_uid(body)] = version_of(body)
         self._unindex(kind, self._objects[kind].pop(name, body))
         if kind is JOBS:
             self._unfinished.discard(name)
@@ -112,6 +117,7 @@ class Cache:
 
         A watch that had to list anew never says what vanished meanwhile.
         """
+        self._gone[kind].clear()
         gone = [
             item
             for item in self.all(kind)
@@ -142,6 +148,10 @@ def has_ended(job: Manifest) -> bool:
     """Whether the Job has a condition that says so."""
     conditions = job.get("status", {}).get("conditions", [])
     return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
+
+
+def _uid(body: Manifest) -> str:
+    return str(body["metadata"]["uid"])
 
 
 def name_of(body: Manifest) -> Name:

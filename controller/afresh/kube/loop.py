@@ -21,7 +21,7 @@ from afresh.core.status import (
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
 from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
-from afresh.kube.errors import KubeError, RefusedError, UnreadableError
+from afresh.kube.errors import KubeError, RefusedError, UnavailableError, UnreadableError
 from afresh.kube.events import write_event
 from afresh.kube.observe import Observer
 from afresh.kube.others import next_in_line
@@ -75,6 +75,8 @@ class Loop:
             seen, decision = _without_starts(seen, failure)
         await self._write(seen, decision)
         _log(decision, failure)
+        if isinstance(failure, UnavailableError):
+            raise failure
         return decision.recheck_after
 
     def _wake_others(self, seen: Observed, decision: Decision) -> None:
@@ -106,19 +108,25 @@ class Loop:
             for name in claims:
                 del self.cache.claims[name]
 
-    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> RefusedError | None:
+    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> KubeError | None:
         """Perform the actions; return the first refusal, after which nothing starts any more.
 
-        Raises KubeError for trouble that passes: the step is taken again.
+        A start that cannot be made now is one: a webhook can be down for long. Raises KubeError for
+        other trouble that passes: the step is taken again.
         """
-        refusal = None
+        refusal: KubeError | None = None
         for action in actions:
-            if refusal and isinstance(action, StartEpisode | StartSync):
+            starts = isinstance(action, StartEpisode | StartSync)
+            if refusal and starts:
                 continue
             try:
                 await self.applier.apply(seen, action)
             except RefusedError as error:
                 refusal = refusal or error
+            except UnavailableError as error:
+                if not starts:
+                    raise
+                refusal = error
         return refusal
 
     async def _write(self, seen: Observed, decision: Decision) -> None:
@@ -194,7 +202,7 @@ class Loop:
             log.warning("event_lost", reason=note.reason, error=str(error))
 
 
-def _without_starts(seen: Observed, failure: RefusedError) -> tuple[Observed, Decision]:
+def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
     """Decide again knowing that nothing can be created now, so that the status claims nothing."""
     known = replace(seen, obstacle=str(failure))
     return known, decide(known)
@@ -204,7 +212,7 @@ def _key(seen: Observed) -> Key:
     return Key(seen.package.metadata.namespace, seen.package.metadata.name)
 
 
-def _log(decision: Decision, failure: RefusedError | None) -> None:
+def _log(decision: Decision, failure: KubeError | None) -> None:
     if not decision.actions and not decision.settlements and failure is None:
         return
     log.info(

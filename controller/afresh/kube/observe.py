@@ -13,7 +13,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import ENDED
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.contract.pod_layout import LABEL_PACKAGE
+from afresh.contract.pod_layout import LABEL_MANAGED_BY, LABEL_PACKAGE, MANAGED_BY
 from afresh.contract.report import Report
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
@@ -35,8 +35,8 @@ from afresh.kube.others import others
 from afresh.kube.parse import is_readable, members_of, parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
 
-# A Job without a started pod tells why only in Events; they are not there at once.
 POD_ENDS = ("Succeeded", "Failed")
+# A Job without a started pod tells why only in Events; they are not there at once.
 QUIET_START = timedelta(seconds=4)
 
 
@@ -116,8 +116,8 @@ class Observer:
         ]
         # A deleted Job's pod has its grace period; until it has ended, so has its episode not.
         orphans = [
-            parse_orphan(pod, self.cache.hint(uid, pod["metadata"]["uid"]))
-            for uid, left in pods.items()
+            parse_orphan(pod)
+            for left in pods.values()
             for pod in left
             if pod.get("status", {}).get("phase") not in POD_ENDS or is_readable(pod)
         ]
@@ -141,14 +141,14 @@ class Observer:
         if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
             return episode
         # Jobs and pods come by separate watches: make sure that the pod's end has been seen.
-        for fresh in await self.kube.list_items(
+        found = await self.kube.list_items(
             PODS,
             job["metadata"]["namespace"],
             labelSelector=f"batch.kubernetes.io/controller-uid={episode.uid}",
-        ):
+        )
+        for fresh in found:
             self.cache.put(PODS, fresh)
-            return parse_episode(job, fresh, hint=hint, refusal=refusal)
-        return parse_episode(job, None, hint=hint, refusal=refusal)
+        return parse_episode(job, _pod_of(job, found), hint=hint, refusal=refusal)
 
     def _hint(self, job: Manifest, pod: Manifest | None) -> Report | None:
         """What the pod's runner has reported; a Job that goes on may have a new pod."""
@@ -167,10 +167,9 @@ class Observer:
                     del running[member.subtask]
         if not running:
             return
+        ours = f"{LABEL_PACKAGE}={key.name},{LABEL_MANAGED_BY}={MANAGED_BY}"
         for kind in (JOBS, PODS):
-            for found in await self.kube.list_items(
-                kind, key.namespace, labelSelector=f"{LABEL_PACKAGE}={key.name}"
-            ):
+            for found in await self.kube.list_items(kind, key.namespace, labelSelector=ours):
                 self.cache.put(kind, found)
 
     async def _refusal(self, job: Manifest, pod: Manifest | None) -> str | None:

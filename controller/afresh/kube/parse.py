@@ -37,7 +37,7 @@ def parse_episode(
         **_facts(job),
         created=parse_time(metadata["creationTimestamp"]),
         released=parse_time(status["startTime"]) if "startTime" in status else None,
-        suspended=bool(spec.get("suspend")) and failed is None,
+        suspended=bool(spec.get("suspend")) and not conditions.keys() & {"Complete", "Failed"},
         complete="Complete" in conditions,
         failure=failed["reason"] if failed else None,
         deleting="deletionTimestamp" in metadata,
@@ -47,7 +47,7 @@ def parse_episode(
     )
 
 
-def parse_orphan(pod: Manifest, hint: Report | None) -> Episode | None:
+def parse_orphan(pod: Manifest) -> Episode | None:
     """Return the episode of a pod whose Job is gone, or None if the pod never had one."""
     metadata = pod["metadata"]
     owners = [item for item in metadata.get("ownerReferences", []) if item.get("controller")]
@@ -60,7 +60,7 @@ def parse_orphan(pod: Manifest, hint: Report | None) -> Episode | None:
         created=parse_time(metadata["creationTimestamp"]),
         deleting=True,
         pod=parse_pod(pod),
-        report=_latest(parse_report(pod, owners[0]["name"]), hint),
+        report=parse_report(pod, owners[0]["name"]),
     )
 
 
