@@ -8,6 +8,12 @@ from afresh.core.planner import decide
 from afresh.manifests.job import JobParts, build_job
 from tests.make import make_class, make_package, make_seen
 
+REPOSITORY = {
+    "url": "https://git.example.com/team/api.git",
+    "secretName": "git-credentials",
+    "signing": {"secretName": "signing"},
+}
+
 
 def make_job(
     agent_class: dict[str, Any] | None = None,

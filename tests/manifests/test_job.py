@@ -14,13 +14,7 @@ from afresh.contract.shim import SHIM
 from afresh.episode.repository import git, plan_commit
 from afresh.manifests.job import deadline_seconds
 from tests.make import make_entry
-from tests.manifests.jobs import container, make_job, mounted, pod_of
-
-REPOSITORY = {
-    "url": "https://git.example.com/team/api.git",
-    "secretName": "git-credentials",
-    "signing": {"secretName": "signing"},
-}
+from tests.manifests.jobs import REPOSITORY, container, make_job, mounted, pod_of
 
 
 def test_a_job_has_one_pod_in_its_life_and_two_deadlines() -> None:
@@ -47,15 +41,6 @@ def test_a_sync_may_take_what_the_runner_itself_gives_to_fetching_and_pushing() 
     sync = replace(codec.loads(Order, text), tasks=())
 
     assert deadline_seconds(sync) > git.REMOTE_SECONDS + plan_commit.LIMIT_SECONDS
-
-
-def test_agent_and_verify_have_a_shared_memory_of_their_own_each() -> None:
-    job = make_job()
-
-    volumes = [mounted(job, name)["/dev/shm"]["name"] for name in ("agent", "verify")]
-    assert len(set(volumes)) == 2
-    found = {item["name"]: item for item in pod_of(job)["volumes"]}
-    assert all(found[name]["emptyDir"]["medium"] == "Memory" for name in volumes)
 
 
 def test_a_queued_job_starts_suspended_and_carries_the_queue() -> None:
@@ -234,33 +219,6 @@ def test_a_request_is_never_above_a_lowered_limit() -> None:
     assert container(job, "agent")["resources"]["requests"]["memory"] == "128Mi"
 
 
-def test_every_container_has_a_disk_limit_and_every_empty_volume_a_size() -> None:
-    pod = pod_of(make_job())
-
-    assert all("ephemeral-storage" in c["resources"]["limits"] for c in pod["containers"])
-    assert all(v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if "emptyDir" in v)
-
-
-@pytest.mark.parametrize(
-    ("limit", "want_work", "want_scratch"),
-    [
-        pytest.param("200Gi", 200, 200, id="more than a volume has anyway"),
-        pytest.param("2Gi", 10, 2, id="more than a small one has"),
-        pytest.param("64Mi", 10, 1, id="less than any has"),
-    ],
-)
-def test_so_much_disk_as_an_agent_may_use_fits_into_each_volume_that_it_writes_to(
-    limit: str, want_work: int, want_scratch: int
-) -> None:
-    limits = {"limits": {"ephemeral-storage": limit}}
-    pod = pod_of(make_job(agent_class={"resources": limits}))
-
-    sizes = {v["name"]: v["emptyDir"].get("sizeLimit") for v in pod["volumes"] if "emptyDir" in v}
-    assert {sizes[name] for name in ("worktree", "checkout")} == {str(want_work * 2**30)}
-    written = ("home", "agent-tmp", "verify-home", "verify-tmp")
-    assert {sizes[name] for name in written} == {str(want_scratch * 2**30)}
-
-
 def test_what_the_agent_can_see_is_the_same_at_the_third_attempt() -> None:
     first, third = make_job(attempt=1), make_job(attempt=3)
 
@@ -278,18 +236,6 @@ def test_the_order_in_the_annotation_is_what_was_ordered() -> None:
     assert order.episode == job["metadata"]["name"]
     assert deadline_seconds(order) == pod_of(job)["activeDeadlineSeconds"]
     assert len(json.dumps(job)) < 1_000_000
-
-
-def test_the_mirror_is_on_the_packages_claim_and_in_the_runner_alone() -> None:
-    job = make_job(repository=REPOSITORY | {"cacheClaimName": "mirrors"})
-
-    claims = [item for item in pod_of(job)["volumes"] if "persistentVolumeClaim" in item]
-    assert claims == [{"name": "git-cache", "persistentVolumeClaim": {"claimName": "mirrors"}}]
-    mounts = {
-        name: [path for path, item in mounted(job, name).items() if item["name"] == "git-cache"]
-        for name in ("runner", "agent", "verify")
-    }
-    assert mounts == {"runner": ["/afresh/cache"], "agent": [], "verify": []}
 
 
 def test_a_namespace_that_gives_users_itself_is_left_to_do_so() -> None:

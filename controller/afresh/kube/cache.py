@@ -51,7 +51,7 @@ class Cache:
         known = self._objects[kind].get(name)
         if known and version_of(known) > version_of(body):
             return
-        if self._gone[kind].get(_uid(body), 0) >= version_of(body):
+        if self._gone[kind].get(_uid(body), -1) >= version_of(body):
             return
         if known:
             self._unindex(kind, known)

@@ -6,33 +6,27 @@ Owns the connection. Knows nothing of what the objects mean.
 import asyncio
 import json
 import math
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import aiohttp
-import yaml
-from kubernetes.aio import client, config
+from kubernetes.aio import client
 from kubernetes.aio.client.exceptions import ApiException
 
 from afresh.kube.errors import (
-    ConfigurationError,
     ConflictError,
     NotFoundError,
     NotLeaderError,
     UnavailableError,
     translated,
 )
+from afresh.kube.kubeconfig import access
 from afresh.metrics import registry
 
 Manifest = dict[str, Any]
-REFRESH_SECONDS = 10
 TIMEOUT_SECONDS = 30
-POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
 NO_ANSWER = "no answer in time"
 TRIES = 4
 FIRST_PAUSE = 0.25
@@ -94,25 +88,8 @@ class Kube:
 
         Raises ConfigurationError if none of them tells how.
         """
-        settings = client.Configuration()
-        settings.connection_pool_maxsize = 64
-        refreshing = None
-        try:
-            if kubeconfig or context or _exists(_usual_kubeconfig()) or not _in_cluster():
-                loaded = await config.load_kube_config(
-                    kubeconfig or _usual_kubeconfig(), context, client_configuration=settings
-                )
-                namespace = loaded.current_context["context"].get("namespace")
-                # A program of the kubeconfig gives tokens that are good for minutes.
-                again = config.refresh_token(loaded, settings, interval=REFRESH_SECONDS)
-                refreshing = asyncio.create_task(again)
-            else:
-                config.load_incluster_config(client_configuration=settings)
-                namespace = _pod_namespace()
-            return cls(client.ApiClient(configuration=settings), namespace or "default", refreshing)
-        # The loader does not ask whether a file has the form of a kubeconfig.
-        except (config.ConfigException, yaml.YAMLError, *ODD_FILE) as error:
-            raise _unconfigured(kubeconfig, error) from error
+        settings, namespace, refreshing = await access(kubeconfig, context)
+        return cls(client.ApiClient(configuration=settings), namespace or "default", refreshing)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -280,32 +257,3 @@ class Kube:
         finally:
             registry.API_REQUESTS.labels(method, code, self._host).inc()
         return answer
-
-
-def _usual_kubeconfig() -> str:
-    """Where the user's kubeconfig is, or several that belong together; an empty name is none."""
-    return os.environ.get("KUBECONFIG") or "~/.kube/config"
-
-
-def _exists(paths: str) -> bool:
-    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
-
-
-def _in_cluster() -> bool:
-    return "KUBERNETES_SERVICE_HOST" in os.environ
-
-
-def _pod_namespace() -> str:
-    path = Path(POD_NAMESPACE)  # a token that is mounted by hand comes without it
-    return path.read_text().strip() if path.exists() else ""
-
-
-def _unconfigured(kubeconfig: str | None, error: Exception) -> ConfigurationError:
-    paths = kubeconfig or _usual_kubeconfig()
-    if not _exists(paths):
-        return ConfigurationError(
-            f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
-        )
-    odd = isinstance(error, AttributeError | KeyError | TypeError)  # it tells of the loader's code
-    why = "it is empty, or not in the form of a kubeconfig" if odd else error
-    return ConfigurationError(f"The kubeconfig {paths} cannot be used: {why}")

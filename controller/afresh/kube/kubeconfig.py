@@ -1,0 +1,72 @@
+"""Finds out which API server to speak to, and as whom.
+
+Owns the order of a user's kubeconfig and a pod's own account, and what is said of a kubeconfig that
+cannot be used.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+import yaml
+from kubernetes.aio import client, config
+
+from afresh.kube.errors import ConfigurationError
+
+REFRESH_SECONDS = 10
+POD_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+ODD_FILE = (AttributeError, KeyError, OSError, TypeError, ValueError)
+
+Access = tuple[client.Configuration, str, asyncio.Task[None] | None]
+
+
+async def access(kubeconfig: str | None, context: str | None) -> Access:
+    """Return the connection's settings, its namespace or "", and what renews its tokens.
+
+    By `kubeconfig`, or the user's own where there is one; else as the pod's account. Raises
+    ConfigurationError if none of them tells how.
+    """
+    settings = client.Configuration()
+    settings.connection_pool_maxsize = 64
+    try:
+        if not (kubeconfig or context or _exists(_usual())) and _in_cluster():
+            config.load_incluster_config(client_configuration=settings)
+            return settings, _pod_namespace(), None
+        loaded = await config.load_kube_config(
+            kubeconfig or _usual(), context, client_configuration=settings
+        )
+        namespace = loaded.current_context["context"].get("namespace") or ""
+        # A program of the kubeconfig gives tokens that are good for minutes.
+        again = config.refresh_token(loaded, settings, interval=REFRESH_SECONDS)
+        return settings, namespace, asyncio.create_task(again)
+    # The loader does not ask whether a file has the form of a kubeconfig.
+    except (config.ConfigException, yaml.YAMLError, *ODD_FILE) as error:
+        raise _unconfigured(kubeconfig or _usual(), error) from error
+
+
+def _usual() -> str:
+    """Where the user's kubeconfig is, or several that belong together; an empty name is none."""
+    return os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+
+def _exists(paths: str) -> bool:
+    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
+
+
+def _in_cluster() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def _pod_namespace() -> str:
+    path = Path(POD_NAMESPACE)  # a token that is mounted by hand comes without it
+    return path.read_text().strip() if path.exists() else ""
+
+
+def _unconfigured(paths: str, error: Exception) -> ConfigurationError:
+    if not _exists(paths):
+        return ConfigurationError(
+            f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
+        )
+    odd = isinstance(error, AttributeError | KeyError | TypeError)  # it tells of the loader's code
+    why = "it is empty, or not in the form of a kubeconfig" if odd else error
+    return ConfigurationError(f"The kubeconfig {paths} cannot be used: {why}")
