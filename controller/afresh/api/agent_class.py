@@ -78,7 +78,8 @@ class ClassLimits(ResourceList):
     memory: Quantity = "4Gi"
     """Bytes, such as 4Gi."""
     ephemeral_storage: Quantity = Field(default="10Gi", alias="ephemeral-storage")
-    """Bytes of disk, such as 10Gi."""
+    """Bytes of disk, such as 10Gi; the agent is stopped before its worktree and HOME together
+    reach it."""
 
 
 class ClassResources(ApiModel):

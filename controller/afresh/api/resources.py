@@ -81,7 +81,8 @@ class ResourceList(ApiModel):
     memory: Quantity | None = None
     """Bytes, such as 4Gi."""
     ephemeral_storage: Quantity | None = Field(default=None, alias="ephemeral-storage")
-    """Bytes of disk, such as 10Gi."""
+    """Bytes of disk, such as 10Gi; as a limit, the agent is stopped before its worktree and HOME
+    together reach it."""
 
 
 class Requirements(Protocol):

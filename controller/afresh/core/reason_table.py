@@ -196,7 +196,8 @@ _OUTCOMES = (
     ReasonRow("Config", _ALL,
         "An image, a Secret's key, the setup command or the repository's address is wrong. The "
         "package is stalled and tries again after 30, 60 ... at most 300 s.",
-        "Mend what the message names; an edit or `afresh retry` tries at once."),
+        "Mend what the message names; an edit or `afresh retry` tries at once. Another `url`, "
+        "`baseRef` or `branch` needs the package made anew."),
     ReasonRow("BudgetExceeded", _ALL,
         "`spec.budget` is used up.",
         "Raise `spec.budget` to go on, after a look at what took so much."),
