@@ -113,7 +113,7 @@ class WorkPackageSpec(ApiModel):
     image: Image | None = None
     """The image with the repository's toolchain and the agent program; absent: the class's."""
     repository: Repository
-    """Where the work happens. It cannot be changed."""
+    """Where the work happens. Its url, baseRef and branch cannot be changed."""
     context: Context = Context()
     """How much work one agent context is given."""
     guidance: Guidance = ()
