@@ -8,6 +8,7 @@ import pytest
 
 from afresh.api.crd import KINDS
 from afresh.contract.order import Order
+from afresh.core.records import MARKERS
 from deploy.docs import (
     blocks,
     contract_page,
@@ -33,6 +34,14 @@ def test_the_table_of_a_spec_has_the_fields_in_lists_and_in_objects() -> None:
 
     assert {"adapter", "pricing[].model", "pod.nodeSelector", "resources.limits.cpu"} <= {*found}
     assert len(found) == len(set(found))
+
+
+def test_the_page_of_a_subtask_has_the_marker_of_each_phase() -> None:
+    rows = re.findall(
+        r"^\| (\w+) \| `(\[.\])` \|", (DOCS / "reference" / "subtask.md").read_text(), re.MULTILINE
+    )
+
+    assert rows == [(str(phase), str(marker)) for phase, marker in MARKERS.items()]
 
 
 def test_a_required_field_is_bold_and_has_its_bounds() -> None:
