@@ -160,7 +160,7 @@ def _show(target: Target) -> None:
     print(target.kubectl("get", "wp,st", "-n", NAMESPACE))
     print(_git(target, "log", "--format=%h %an  %s", f"afresh/{PACKAGE}"))
     print(_git(target, "show", f"afresh/{PACKAGE}:.afresh/PLAN.md"))
-    print(f"Look for yourself; it stays until make demo-down:\n  {target.kubectl_line}")
+    print(f"Look for yourself; it stays until {target.removal}:\n  {target.kubectl_line}")
 
 
 def _judge(target: Target, package: dict[str, Any]) -> int:

@@ -27,12 +27,16 @@ class DemoError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A cluster: the words before `kubectl` and `helm`, and where its images come from."""
+    """A cluster: the words before `kubectl` and `helm`, and where its images come from.
+
+    Of a person: `kubectl_line` looks at the packages, `removal` takes the demo away again.
+    """
 
     prefix: tuple[str, ...]
     images: str
     tag: str
     kubectl_line: str
+    removal: str
 
     def run(self, *command: str, text: str | None = None) -> str:
         """Run a command against the cluster and return what it prints. Raises DemoError."""
@@ -67,6 +71,7 @@ def own(name: str, images: tuple[str, ...]) -> Target:
         images=OWN_IMAGES,
         tag=OWN_TAG,
         kubectl_line=f"{kubectl} get wp,st -n afresh-demo",
+        removal="make demo-down",
     )
 
 
@@ -87,7 +92,13 @@ def using_current() -> Target:
             raise DemoError(f"CLUSTER=current needs {program} on the PATH: install it.")
     images = os.environ.get("IMAGES", OWN_IMAGES)
     tag = os.environ.get("TAG", OWN_TAG)
-    return Target((), images, tag, "kubectl get wp,st -n afresh-demo")
+    return Target(
+        prefix=(),
+        images=images,
+        tag=tag,
+        kubectl_line="kubectl get wp,st -n afresh-demo",
+        removal="make demo-down CLUSTER=current",
+    )
 
 
 def _bring_images(context: str, tag: str) -> None:
