@@ -48,6 +48,15 @@ def test_every_value_that_a_command_sets_is_one_of_the_chart() -> None:
     assert named <= known.keys()
 
 
+def test_the_helm_that_one_needs_is_of_the_version_that_the_cluster_tool_builds() -> None:
+    modules = "".join(
+        path.read_text() for path in sorted((ROOT / "deploy" / "cluster").rglob("go.mod"))
+    )
+
+    (want,) = set(re.findall(r"helm\.sh/helm/v(\d+) ", modules))
+    assert f", Helm {want}, and a registry" in PAGE
+
+
 def test_every_image_of_the_table_has_a_dockerfile() -> None:
     images = [row[0] for row in rows("Images")]
 
