@@ -25,7 +25,7 @@ else
 	@python3 deploy/cluster down demo
 endif
 
-test: ## Run every test there is: lint, types, contracts, unit, API server, end to end
+test: ## Run the tests but those of test-matrix: lint, types, contracts, unit, API server, end to end
 	@deploy/test.sh
 
 check: .venv/.ready ## Format, lint, types, import contracts, generated files

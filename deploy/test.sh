@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs every test there is: first, one per core, those that need no node, then those on a node. Where
-# the machine cannot run a cluster, says why and leaves those tests out; with CI=true that is a
-# failure.
+# Runs the tests but the long ones of `make test-matrix`: first, one per core, those that need no
+# node, then those on a node. Where the machine cannot run a cluster, says why and leaves those
+# tests out; with CI=true that is a failure.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 quick="not cluster"
@@ -22,7 +22,7 @@ if why=$(python3 deploy/cluster check 2>&1); then
     fi
     deploy/prometheus.sh >/dev/null
 elif [ "${CI:-}" = true ]; then
-    echo "CI must run every test: $why" >&2
+    echo "CI must run the tests that need a cluster: $why" >&2
     exit 1
 else
     echo "leaving out the tests that need a cluster: $why" >&2
