@@ -23,7 +23,9 @@ The operator serves its metrics in Prometheus' text format at `/metrics` of port
 makes what has them scraped, judged and shown: `monitoring.serviceMonitor.enabled` or
 `monitoring.podMonitor.enabled`, `monitoring.prometheusRule.enabled` and
 `monitoring.dashboard.enabled`, each with the `labels` that your Prometheus and your Grafana select.
-Who may scrape is said by `networkPolicy.metricsFrom`.
+Who may scrape is said by `networkPolicy.metricsFrom`. A plain Prometheus needs
+`honor_labels: true` in the job that scrapes the operator, or what sets the label `namespace` there
+hides the package's, by which the alerts and the dashboard go.
 
 No label is the name of a package, a subtask, a pod or a Job, so the number of series depends on
 your namespaces and classes and not on the work that is done. Where there is no value to name, the
