@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from afresh.api.repository import Repository
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import Context, WorkPackageSpec
+from afresh.cli.report import comparison
 from afresh.cli.report.comparison import Comparison, Told, compare
 from afresh.cli.report.comparison_table import write_comparison_markdown, write_terminal
 from tests.make import NOW, make_child, make_entry, make_package, make_record
@@ -174,6 +178,42 @@ def test_what_else_differs_and_what_is_not_over_is_remarked():
         "The guidance of A differs.",
         "Both have the context mode FreshPerSubtask.",
     )
+
+
+ELSE = [
+    pytest.param(told("b", queueName="agents"), "They also differ in spec.queueName.", id="queue"),
+    pytest.param(told("b", context={"resetInterval": 2}),
+                 "They also differ in spec.context.resetInterval.", id="reset interval"),
+    pytest.param(told("b", repository={**REPOSITORY, "lfs": True, "secretName": "other"}),
+                 "They also differ in spec.repository.secretName, spec.repository.lfs.",
+                 id="the rest of the repository"),
+    pytest.param(told("b", [{**ENTRIES[0], "skip": True}, ENTRIES[1]]),
+                 "The skip of A differs.", id="skip"),
+    pytest.param(told("b", [ENTRIES[0], {**ENTRIES[1], "epic": "store"}]),
+                 "The epic of B differs.", id="epic"),
+    pytest.param(told("b", [ENTRIES[0], {**ENTRIES[1], "title": "Store"}]),
+                 "The title of B differs.", id="title"),
+    pytest.param(told("b", ENTRIES[::-1]), "The order of the subtasks differs.", id="order"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "want"), ELSE)
+def test_what_does_not_make_another_request_is_named_as_a_remark(other: Told, want: str):
+    compared = compare(told("a"), other, NOW)
+
+    assert compared.differences == ()
+    assert compared.remarks == (want, "Both have the context mode FreshPerSubtask.")
+
+
+def test_every_field_that_a_user_writes_is_compared_or_left_out_on_purpose():
+    spec = {*comparison.SURROUNDINGS, "repository", "context", "subtasks", "verify", "suspend"}
+    repository = {*comparison.REPOSITORY_SURROUNDINGS, "url", "base_ref", "branch"}
+    entry = {*comparison.ASKED, *comparison.REMARKED, "id", "revision", "revision_reason"}
+
+    assert spec == WorkPackageSpec.model_fields.keys()
+    assert repository == Repository.model_fields.keys()
+    assert {*comparison.CONTEXT_SURROUNDINGS, "mode"} == Context.model_fields.keys()
+    assert entry == SubtaskEntry.model_fields.keys()
 
 
 def test_table_is_word_for_word_what_stands_in_its_golden_file():

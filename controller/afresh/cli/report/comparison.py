@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from afresh.api.meta import ApiModel
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
@@ -21,8 +22,14 @@ from afresh.cli.report.report import Row, rows_of, totals_of
 ASKED = ("prompt", "files", "max_new_files", "depends_on", "verify")
 SURROUNDINGS = (
     "agent_class_name", "image", "goal", "setup", "guidance", "resources", "pids_limit",
-    "episode", "max_consecutive_failures", "budget", "max_episodes", "parallelism",
+    "episode", "max_consecutive_failures", "budget", "max_episodes", "parallelism", "queue_name",
 )  # fmt: skip
+REPOSITORY_SURROUNDINGS = (
+    "secret_name", "author", "signing", "cache_claim_name", "submodules", "lfs",
+)  # fmt: skip
+CONTEXT_SURROUNDINGS = ("reset_interval",)
+# Of a subtask, what is said to differ and is no other request.
+REMARKED = ("title", "epic", "guidance", "skip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,7 @@ class Comparison:
 
 
 Told = tuple[WorkPackage, Sequence[SubtaskObject]]
+Entries = dict[str, SubtaskEntry]
 
 
 def compare(first: Told, second: Told, now: datetime) -> Comparison:
@@ -141,18 +149,15 @@ def _remarks(first: WorkPackage, second: WorkPackage, sides: Sequence[Side]) -> 
     for package in (first, second):
         if package.status.phase not in ENDED:
             yield f"{package.metadata.name} has not ended: its figures are not final."
-    names = [name for name in SURROUNDINGS if _of(first, name) != _of(second, name)]
-    if names:
-        fields = [type(first.spec).model_fields[name].alias or name for name in names]
-        yield f"They also differ in {', '.join(f'spec.{name}' for name in fields)}."
-    ours, theirs = _entries(first), _entries(second)
-    guided = [
-        name
-        for name, entry in ours.items()
-        if name in theirs and entry.guidance != theirs[name].guidance
+    one, two = first.spec, second.spec
+    fields = [
+        *_unequal("spec", one, two, SURROUNDINGS),
+        *_unequal("spec.repository", one.repository, two.repository, REPOSITORY_SURROUNDINGS),
+        *_unequal("spec.context", one.context, two.context, CONTEXT_SURROUNDINGS),
     ]
-    if guided:
-        yield f"The guidance of {_some(guided)} differs."
+    if fields:
+        yield f"They also differ in {', '.join(fields)}."
+    yield from _remarks_on_entries(_entries(first), _entries(second))
     if first.spec.context.mode == second.spec.context.mode:
         yield f"Both have the context mode {first.spec.context.mode}."
     for side in sides:
@@ -163,17 +168,30 @@ def _remarks(first: WorkPackage, second: WorkPackage, sides: Sequence[Side]) -> 
             )
 
 
-def _entries(package: WorkPackage) -> dict[str, SubtaskEntry]:
+def _unequal(path: str, one: ApiModel, two: ApiModel, names: Sequence[str]) -> Iterator[str]:
+    """The paths of the fields, as a manifest has them, that are not the same in both."""
+    for name in names:
+        if getattr(one, name) != getattr(two, name):
+            yield f"{path}.{type(one).model_fields[name].alias or name}"
+
+
+def _remarks_on_entries(ours: Entries, theirs: Entries) -> Iterator[str]:
+    both = [name for name in ours if name in theirs]
+    for field in REMARKED:
+        other = [n for n in both if getattr(ours[n], field) != getattr(theirs[n], field)]
+        if other:
+            yield f"The {field} of {_some(other)} differs."
+    if both != [name for name in theirs if name in ours]:
+        yield "The order of the subtasks differs."
+
+
+def _entries(package: WorkPackage) -> Entries:
     return {entry.id: entry for entry in package.spec.subtasks}
 
 
 def _asked(package: WorkPackage, entry: SubtaskEntry) -> list[Any]:
     values = {name: getattr(entry, name) for name in ASKED} | {"verify": package.verify_of(entry)}
     return list(values.values())
-
-
-def _of(package: WorkPackage, name: str) -> Any:
-    return getattr(package.spec, name)
 
 
 def _some(ids: Sequence[str]) -> str:
