@@ -108,7 +108,7 @@ def test_what_has_changed_is_one_line_and_time_alone_is_no_change():
     assert list(changes(view_of(package, NOW, children_of(package)), later)) == []
 
 
-def test_every_phase_can_be_waited_for():
+def test_every_phase_is_a_state_that_a_wait_knows():
     assert {str(item) for item in Awaited} == {*map(str, PackagePhase), "Deleted"}
 
 

@@ -136,6 +136,8 @@ BAD_USE = [
                  ' "soon" is no duration: write 90s, 30m or 1h30m;', id="no duration"),
     pytest.param(("wait", "p", "--for", "Done"), "error: Invalid value for '--for': 'Done' is not"
                  " one of", id="no phase"),
+    pytest.param(("wait", "p", "--for", "AwaitingApproval"), "error: Invalid value for '--for':"
+                 " 'AwaitingApproval' is not one of", id="phase that no package gets"),
     pytest.param(("completion", "tcsh"), "error: Invalid value for '{bash|zsh|fish}': 'tcsh' is"
                  " not one of", id="unknown shell"),
     pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what is to be"

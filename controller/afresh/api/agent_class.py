@@ -245,7 +245,7 @@ class AgentClassStatus(ApiModel):
     """What the operator observed."""
 
     conditions: Conditions = ()
-    """The state of the class."""
+    """The state of the class. Not used yet."""
     gates: Annotated[tuple[Gate, ...], MapBy("namespace", "secret_name")] = Field(
         default=(), max_length=1000
     )

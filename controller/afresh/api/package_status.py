@@ -89,7 +89,7 @@ class WorkPackageStatus(ApiModel):
     observed_generation: StrictInt | None = None
     """The generation of the spec that this was concluded from."""
     phase: PackagePhase | None = None
-    """Where the package stands."""
+    """Where the package stands. AwaitingApproval is not used yet."""
     conditions: Conditions = ()
     """Ready (True when all is done), Progressing and Stalled."""
     reason: Reason = ""

@@ -14,6 +14,8 @@ from afresh.cli.requests import Place, Target
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _UNITS = (3600, 60, 1)
 _SHELLS = ("bash", "zsh", "fish")
+# No package gets that phase yet.
+_AWAITABLE = [item.value for item in Awaited if item is not Awaited.AWAITING_APPROVAL]
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:
@@ -99,7 +101,7 @@ def explain(target: Target, form: Output) -> None:
 @click.option(
     "--for",
     "awaited",
-    type=click.Choice([item.value for item in Awaited], case_sensitive=False),
+    type=click.Choice(_AWAITABLE, case_sensitive=False),
     default=Awaited.SUCCEEDED.value,
     show_default=True,
     metavar="PHASE",
