@@ -217,7 +217,8 @@ class SubtaskObjectStatus(ApiModel):
     cost: Annotated[str, Field(max_length=24)] = ""
     """What they cost, such as $0.42; empty without a price."""
     attempts: tuple[Attempt, ...] = Field(default=(), max_length=ATTEMPTS_KEPT)
-    """The last ten episodes."""
+    """The last ten episodes; of several that ended alike as Auth or Config one after another, only
+    the last is kept."""
     transitions: tuple[Transition, ...] = Field(default=(), max_length=TRANSITIONS_KEPT)
     """The last twenty changes of the phase."""
 
