@@ -247,13 +247,13 @@ def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keep
         {"number": 1, "jobName": "demo-t1-1-abc", "logTail": "first\n  \x1b[31mred\n", **ended},
         {"number": 2, "jobName": "demo-t1-2-abc", **ended},
     )  # fmt: skip
-    subtask(kubectl, namespace, id="T2")
     stands(kubectl, namespace, "NeedsReview")
 
     kept = afresh("logs", "demo", "T1", "--attempt", "1")
     empty = afresh("logs", "-f", "demo")
     lines = afresh("logs", "demo", "T1", "--attempt", "1", "-o", "json").stdout.splitlines()
     never = afresh("logs", "demo", "T2")
+    not_made = afresh("logs", "-f", "demo", "T2")
 
     assert (kept.stdout, kept.returncode) == ("first\n  red\n", 0), kept.stderr
     assert kept.stderr == (
@@ -266,6 +266,10 @@ def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keep
         "subtask": "T1", "attempt": 1, "source": "Status", "line": "first",
     }  # fmt: skip
     assert never.stderr == "error: No episode of T2 has started yet.\n"
+    assert (not_made.stderr, not_made.returncode) == (
+        "--- demo is NeedsReview: It is NeedsReview.\n",
+        0,
+    )
 
 
 def test_names_of_packages_and_subtasks_are_completed_from_the_cluster(

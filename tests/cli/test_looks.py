@@ -35,6 +35,10 @@ def test_log_is_that_of_the_episode_that_is_meant(
     assert [of(item) for item in choose(CHILDREN, subtask, attempt)] == want
 
 
+def test_subtask_that_the_operator_has_not_made_yet_has_no_episode_and_is_no_mistake():
+    assert choose([], "T001", None, ["T001"]) == []
+
+
 def test_log_of_a_package_at_rest_is_that_of_the_episode_that_began_last():
     package = make_package()
     old = {"number": 1, "startTime": "2030-01-02T03:00:05Z", "outcome": "VerifyFailed"}

@@ -59,13 +59,17 @@ def _as_seen_by(subtask: str | None, batch: Sequence[Chosen]) -> Chosen | None:
 
 
 def choose(
-    children: Sequence[SubtaskObject], subtask: str | None, attempt: int | None
+    children: Sequence[SubtaskObject],
+    subtask: str | None,
+    attempt: int | None,
+    listed: Sequence[str] = (),
 ) -> list[Chosen]:
     """Return the episodes to show: the named one, else those that run, else the last one.
 
-    Empty where none has started. Raises CommandError for one that there is not.
+    Empty where none has started. `listed` are the ids of the package's list, of which the operator
+    may not have made the Subtasks yet. Raises CommandError for one that there is not.
     """
-    ids = [child.spec.id for child in children]
+    ids = list(dict.fromkeys((*listed, *(child.spec.id for child in children))))
     if subtask is not None and subtask not in ids:
         raise CommandError(f'There is no subtask "{subtask}"; {_list_of(ids)}.')
     found = episodes(children, subtask)

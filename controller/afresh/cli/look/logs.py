@@ -79,7 +79,7 @@ class _Logs:
 
     async def read(self) -> None:
         """Write the logs that are meant, as far as they are."""
-        chosen = choose(self.watched.children(), self.look.subtask, self.look.attempt)
+        chosen = self._meant()
         if not chosen:
             what = self.look.subtask or self.look.target.package
             raise CommandError(f"No episode of {what} has started yet.")
@@ -88,7 +88,7 @@ class _Logs:
 
     async def follow(self) -> None:
         """Write the logs that are meant, and those of all episodes that come after them."""
-        meant = choose(self.watched.children(), self.look.subtask, self.look.attempt)
+        meant = self._meant()
         passed = {item.key for item in episodes(self.watched.children(), self.look.subtask)}
         passed -= {item.key for item in meant}
         writing: set[asyncio.Task[None]] = set()
@@ -109,6 +109,11 @@ class _Logs:
                 task.cancel()
             await asyncio.gather(*writing, return_exceptions=True)
         self._say_why_not(over=True)
+
+    def _meant(self) -> list[Chosen]:
+        package = self.watched.package()
+        listed = [entry.id for entry in package.spec.subtasks] if package else []
+        return choose(self.watched.children(), self.look.subtask, self.look.attempt, listed)
 
     async def _some_time(self, writing: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
         """Wait until something has changed or a log has ended; return those that go on."""
