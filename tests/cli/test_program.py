@@ -128,6 +128,10 @@ BAD_USE = [
                  " needs it; see afresh conformance --help.\n", id="command without its adapter"),
     pytest.param(("conformance", "x", "--adapter", "Command"), "error: COMMAND is for --adapter"
                  " Command, which needs it;", id="adapter without its command"),
+    pytest.param(("conformance", "an image"), 'error: Invalid value for \'IMAGE\': "an image" is no'
+                 " image reference, such as registry.example.com/team/agent:1.0;", id="no image"),
+    pytest.param(("conformance", "x", "--pull-secret", "a/b"), "error: Invalid value for"
+                 " '--pull-secret': \"a/b\" is no Secret's name:", id="no Secret's name"),
     pytest.param(("status", "p", "-A"), "error: PACKAGE is in one namespace: leave out -A, or"
                  " PACKAGE; see afresh status --help.\n", id="one package of all namespaces"),
     pytest.param(("logs", "p", "--attempt", "1"), "error: --attempt needs a SUBTASK: each counts"

@@ -65,6 +65,7 @@ async def _try(trial: Trial, place: Place, tell: Tell) -> Findings:
                 adapter=trial.adapter,
                 model_api=trial.model_api,
                 command=trial.command,
+                pull_secrets=trial.pull_secrets,
             )
         )
         tell(

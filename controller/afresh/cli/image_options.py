@@ -1,6 +1,7 @@
 """What a command takes that is about an agent's image. Knows no command."""
 
 import functools
+import re
 from typing import Any
 
 import click
@@ -10,8 +11,31 @@ from afresh.cli.requests import Trial
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.words import AdapterName, ModelApiName
 
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}")
+_SECRET = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def _reference(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    if not _IMAGE.fullmatch(text):
+        raise click.BadParameter(
+            f'"{text}" is no image reference, such as registry.example.com/team/agent:1.0.'
+        )
+    return text
+
+
+def _secrets(
+    _context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    for name in names:
+        if not _SECRET.fullmatch(name):
+            raise click.BadParameter(
+                f'"{name}" is no Secret\'s name: it has lower-case letters, digits, "-" and ".".'
+            )
+    return names
+
+
 _PARAMETERS = (
-    click.argument("image"),
+    click.argument("image", callback=_reference),
     click.argument("words", metavar="[-- COMMAND...]", nargs=-1),
     click.option(
         "--adapter",
@@ -30,6 +54,14 @@ _PARAMETERS = (
         metavar="IMAGE",
         help="Default: the one that the operator of the cluster uses.",
     ),
+    click.option(
+        "--pull-secret",
+        "pull_secrets",
+        metavar="NAME",
+        multiple=True,
+        callback=_secrets,
+        help="A Secret of the namespace for pulling the images; may be repeated.",
+    ),
 )
 
 
@@ -44,6 +76,7 @@ def about_an_image(command: Command) -> Command:
         adapter: str,
         model_api: str | None,
         runner_image: str | None,
+        pull_secrets: tuple[str, ...],
         **rest: Any,
     ) -> object:
         name = AdapterName(adapter)
@@ -55,6 +88,7 @@ def about_an_image(command: Command) -> Command:
             model_api=ModelApiName(model_api) if model_api else None,
             command=words,
             runner_image=runner_image,
+            pull_secrets=pull_secrets,
         )
         return command(*args, trial, **rest)
 

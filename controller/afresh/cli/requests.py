@@ -35,6 +35,7 @@ class Trial:
     model_api: ModelApiName | None = None
     command: tuple[str, ...] = ()
     runner_image: str | None = None
+    pull_secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

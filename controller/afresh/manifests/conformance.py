@@ -25,7 +25,10 @@ SECRET = "afresh-conformance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceParts:
-    """What is tried, and with what. `command` is for the adapter Command."""
+    """What is tried, and with what. `command` is for the adapter Command.
+
+    `pull_secrets` are names of Secrets in the namespace.
+    """
 
     name: str
     namespace: str
@@ -34,6 +37,7 @@ class ConformanceParts:
     adapter: AdapterName
     model_api: ModelApiName | None = None
     command: tuple[str, ...] = ()
+    pull_secrets: tuple[str, ...] = ()
 
 
 def build_conformance_pod(parts: ConformanceParts) -> dict[str, Any]:
@@ -89,7 +93,12 @@ def _order(parts: ConformanceParts) -> Order:
 
 
 def _agent_class(parts: ConformanceParts) -> AgentClass:
-    spec = {"adapter": parts.adapter, "image": parts.image, "command": parts.command or None}
+    spec = {
+        "adapter": parts.adapter,
+        "image": parts.image,
+        "command": parts.command or None,
+        "pod": {"imagePullSecrets": [{"name": name} for name in parts.pull_secrets]},
+    }
     return AgentClass.model_validate({"metadata": {"name": parts.name}, "spec": spec})
 
 
