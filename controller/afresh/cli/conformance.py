@@ -55,7 +55,8 @@ def _lines(findings: Findings) -> Iterator[str]:
 
 
 async def _try(trial: Trial, place: Place, tell: Tell) -> Findings:
-    async with connected(place, PATIENCE) as (kube, namespace):
+    # Each request has a limit of its own, and so has following the pod.
+    async with connected(place, None) as (kube, namespace):
         pod = build_conformance_pod(
             ConformanceParts(
                 name=f"afresh-conformance-{secrets.token_hex(4)}",
@@ -105,7 +106,10 @@ async def _operators_runner(kube: Kube) -> str:
 
 async def _findings(kube: Kube, pod: Manifest) -> Findings:
     meta = pod["metadata"]
-    while True:
+    status: dict[str, Any] = {}
+    clock = asyncio.get_running_loop().time
+    over = clock() + PATIENCE
+    while clock() < over:
         status = (await kube.get(PODS, meta["namespace"], meta["name"])).get("status", {})
         containers = {item["name"]: item for item in status.get("containerStatuses", ())}
         message = _message(containers.get(RUNNER, {}))
@@ -115,6 +119,7 @@ async def _findings(kube: Kube, pod: Manifest) -> Findings:
         if problem:
             raise CommandError(problem)
         await asyncio.sleep(POLL_SECONDS)
+    raise CommandError(_nothing_told(status))
 
 
 def _message(runner: dict[str, Any]) -> str | None:
@@ -152,3 +157,13 @@ def _problem(status: dict[str, Any], containers: dict[str, Any]) -> str | None:
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return f"The pod fits on no node: {plain_line(str(condition.get('message', '')))}"
     return None
+
+
+def _nothing_told(status: dict[str, Any]) -> str:
+    """Why there have been no findings in all that time."""
+    conditions = {item["type"]: item for item in status.get("conditions", ())}
+    scheduled = conditions.get("PodScheduled", {})
+    if scheduled.get("status") == "True":
+        return "The pod has a node and has told nothing: see whether that node is Ready."
+    said = plain_line(str(scheduled.get("message", ""))).rstrip(".")
+    return f"The pod has got no node in time: {said or 'see whether the cluster has a scheduler'}."
