@@ -133,7 +133,7 @@ def test_copy_is_asked_for_the_same_on_its_own_branch_and_without_what_people_an
     repository = {"url": URL, "baseRef": "v1", "branch": "team/tokens"}
     before = apply(kubectl, namespace, entry("T1"), answered, repository=repository, maxEpisodes=9)
 
-    done = afresh("copy", "demo", "demo-2", "--mode", "Persistent")
+    done = afresh("copy", "demo", "demo-2", "--mode", "persistent")
     again = afresh("copy", "demo", "demo-2")
 
     made = kubectl.get("wp", "demo-2", namespace)["spec"]

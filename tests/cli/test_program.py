@@ -105,6 +105,7 @@ def test_commands_are_completed_without_a_cluster_and_names_are_left_out_without
         return done.stdout
 
     assert completed("afresh", "expl") == "plain,explain\n"
+    assert completed("afresh", "wait", "p", "--for", "succ") == "plain,Succeeded\n"
     assert completed("afresh", "status", "tok").strip() == ""
 
 
@@ -139,7 +140,7 @@ BAD_USE = [
     pytest.param(("wait", "p", "--timeout", "soon"), "error: Invalid value for '--timeout':"
                  ' "soon" is no duration: write 90s, 30m or 1h30m;', id="no duration"),
     pytest.param(("wait", "p", "--for", "Done"), "error: Invalid value for '--for': 'Done' is not"
-                 " one of", id="no phase"),
+                 " one of 'Pending', 'Queued', 'Running',", id="no phase"),
     pytest.param(("wait", "p", "--for", "AwaitingApproval"), "error: Invalid value for '--for':"
                  " 'AwaitingApproval' is not one of", id="phase that no package gets"),
     pytest.param(("completion", "tcsh"), "error: Invalid value for '{bash|zsh|fish}': 'tcsh' is"

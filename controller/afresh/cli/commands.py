@@ -10,7 +10,7 @@ from afresh.cli.image_options import about_an_image
 from afresh.cli.look_commands import LOOKS
 from afresh.cli.looks import Output
 from afresh.cli.names import complete_packages, complete_subtasks
-from afresh.cli.options import about_a_package, object_name, on_a_cluster, written_as
+from afresh.cli.options import AsWritten, about_a_package, object_name, on_a_cluster, written_as
 from afresh.cli.requests import (
     Cancel,
     ChangeForm,
@@ -220,7 +220,7 @@ def compare(target: Target, other: str, form: ComparisonForm) -> None:
 @click.argument("name", callback=object_name)
 @click.option(
     "--mode",
-    type=click.Choice([str(mode) for mode in ContextMode]),
+    type=AsWritten([str(mode) for mode in ContextMode]),
     help="The copy's context mode.  [default: PACKAGE's]",
 )
 @written_as(ChangeForm.TEXT)

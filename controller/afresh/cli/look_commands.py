@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 
 from afresh.cli.looks import Awaited, LogLook, Output, StatusLook, WaitLook
 from afresh.cli.names import complete_subtasks
-from afresh.cli.options import about_a_package, optional_package, written_as
+from afresh.cli.options import AsWritten, about_a_package, optional_package, written_as
 from afresh.cli.requests import Place, Target
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
@@ -101,7 +101,7 @@ def explain(target: Target, form: Output) -> None:
 @click.option(
     "--for",
     "awaited",
-    type=click.Choice(_AWAITABLE, case_sensitive=False),
+    type=AsWritten(_AWAITABLE),
     default=Awaited.SUCCEEDED.value,
     show_default=True,
     metavar="PHASE",

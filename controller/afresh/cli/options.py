@@ -16,6 +16,18 @@ Command = Callable[..., object]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
+class AsWritten(click.Choice[str]):
+    """A choice that takes any case and is shown, and completed, as the API writes it."""
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        super().__init__(choices, case_sensitive=False)
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Return the choice that is meant, as it is written; else what was given."""
+        said = super().normalize_choice(choice, ctx)
+        return next((item for item in self.choices if item.casefold() == said), said)
+
+
 def object_name(
     _context: click.Context, parameter: click.Parameter, text: str | None
 ) -> str | None:

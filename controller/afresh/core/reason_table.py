@@ -50,7 +50,7 @@ _ABOUT_PACKAGES = (
         "There is no AgentClass of the name in `spec.agentClassName`.",
         "Correct the name, or have the class created."),
     ReasonRow("BranchInUse", _PACKAGE,
-        "An older package works on the same branch of the same repository.",
+        "Another package works on the same branch of the same repository.",
         "Delete the other package, or make this one anew with another `spec.repository.branch`."),
     ReasonRow("ImageNotAllowed", _PACKAGE,
         "`spec.image` or a `verify.image` is neither the class's image nor matched by its "
