@@ -18,6 +18,8 @@ from afresh.core.settle import Standing, generations_of
 
 # An episode that probes a gate tells soon whether the provider answers.
 PROBE_HINT_SECONDS = 2
+# What the API server did not let be created is tried again after.
+REFUSED_AGAIN = timedelta(seconds=30)
 IN_QUEUE = (
     "The Job waits to be admitted by its queue; if it stays so, see whether spec.queueName names a "
     "LocalQueue of this namespace."

@@ -47,9 +47,9 @@ class Ended:
 
 Verdict = Live | Ended
 
-# Waiting reasons that no amount of waiting mends.
 # What the kubelet says of a container whose program cannot be run.
 START_ERROR = "StartError"
+# Waiting reasons that no amount of waiting mends.
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )

@@ -5,7 +5,6 @@ edited title), the runner alone does it. Pure.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
@@ -13,7 +12,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract.report import Report
 from afresh.core import plan_file
 from afresh.core.actions import Answer, Settlement, StartSync
-from afresh.core.answers import until
+from afresh.core.answers import REFUSED_AGAIN, until
 from afresh.core.names import sync_name
 from afresh.core.observed import Observed
 from afresh.core.orders import goal_of, plan_of, sync_order
@@ -33,7 +32,6 @@ HOPELESS = frozenset(
         Reason.START_REFUSED,
     }
 )
-REFUSED_AGAIN = timedelta(seconds=30)
 WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 
 

@@ -5,13 +5,12 @@ The order of RULES is behaviour; a test pins it.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, DeleteJob
-from afresh.core.answers import go_on, until
+from afresh.core.answers import REFUSED_AGAIN, go_on, until
 from afresh.core.observed import Observed
 from afresh.core.preconditions import (
     above_ceiling,
@@ -27,8 +26,6 @@ from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
 from afresh.core.starts import class_busy, gate_closed, subtask_ready
-
-REFUSED_AGAIN = timedelta(seconds=30)
 
 Rule = Callable[[Observed, Standing], Answer | None]
 
