@@ -168,6 +168,11 @@ BAD = [
         id="an unknown outcome",
     ),
     pytest.param(
+        f'{{"episode":"e","stage":"x","notBefore":1{"0" * 400}}}',
+        "Report.notBefore is too large for a float",
+        id="a number that is no float",
+    ),
+    pytest.param(
         '{"episode":"e","stage":"x","final":1}', "Report.final must be", id="1 is not true"
     ),
 ]

@@ -128,7 +128,14 @@ def _read_scalar(kind: Any, data: object, where: str) -> object:
         except ValueError as error:
             raise ContractError(f"{where}: {data!r} is not one of {', '.join(kind)}") from error
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
+        return _float_of(data, where)
     if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
         raise ContractError(f"{where} must be of type {kind.__name__}")
     return data
+
+
+def _float_of(number: int, where: str) -> float:
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise ContractError(f"{where} is too large for a float") from error
