@@ -32,12 +32,10 @@ class Desk:
     namespace: str
     release: str
 
-    def write(self) -> str:
-        """Apply the package as the user; return what was said against it."""
-        done = self.kubectl.run(
-            "apply", "-n", self.namespace, "--as", USER, manifest=minimal_package()
-        )
-        return done.stderr
+    def write(self, name: str = "demo", agent_class: str = "claude") -> str:
+        """Apply a package of the class as the user; return what was said against it."""
+        manifest = changed(minimal_package(name), {"spec.agentClassName": agent_class})
+        return self.kubectl.run("apply", "-n", self.namespace, "--as", USER, manifest=manifest).stderr
 
     def patch(self, patch: str) -> str:
         """Change the package as the user; return what was said against it."""
@@ -99,11 +97,11 @@ def probe(desk: Desk) -> str:
 
 
 def test_a_user_without_use_is_refused_and_one_with_it_may_write(desk: Desk) -> None:
-    said = desk.write()
-    desk.allow("claude")
+    said = desk.write("another", "another")
+    desk.allow("another")
 
-    assert REFUSAL.format("claude", desk.namespace) in said
-    wait("she may write", lambda: desk.write() == "", seconds=120)
+    assert REFUSAL.format("another", desk.namespace) in said
+    wait("she may write", lambda: desk.write("another", "another") == "", seconds=120)
 
 
 def test_a_class_that_she_may_not_use_cannot_be_switched_to(desk: Desk) -> None:
