@@ -10,7 +10,7 @@ from typing import Any
 
 from afresh.adapters.adapter import Verdict
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line
+from afresh.core.text import one_line, shortened
 
 TEXT_LENGTH = 300
 CANNOT_RUN = (126, 127)
@@ -43,7 +43,7 @@ class Wording:
             outcome = Outcome.AUTH
         elif not behind_gateway and self.transient.search(text):
             outcome = Outcome.TRANSIENT
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
+        message = f"The agent's program failed: {shortened(one_line(text), TEXT_LENGTH)}"
         return Verdict(outcome=outcome, message=message)
 
 

@@ -6,6 +6,7 @@ Owns the bounds on what is printed and on what the Report keeps. Decides nothing
 import sys
 from collections import deque
 
+from afresh.core.text import ELLIPSIS
 from afresh.episode.redact import Redactor
 
 LINE_LENGTH = 2000
@@ -90,4 +91,4 @@ def clipped(text: str, limit: int = LINE_LENGTH) -> str:
     line = text[: limit + 1]
     if not line.isprintable():
         line = "".join(ch if ch.isprintable() else " " for ch in line)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
