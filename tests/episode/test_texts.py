@@ -220,3 +220,19 @@ def test_log_is_redacted_bounded_and_keeps_the_end(capsys: pytest.CaptureFixture
     assert printed.splitlines()[-1].endswith("the rest is left out")
     assert log.tail.splitlines()[-1] == "the end"
     assert len(log.tail) <= TAIL_LENGTH
+
+
+def test_words_of_the_runner_are_printed_however_much_others_have_said(
+    capsys: pytest.CaptureFixture[str],
+):
+    log = Log(Redactor([PASSWORD]))
+    for _ in range(6000):
+        log.step("verify", "x" * 3000)
+
+    log.say(f"the remote has refused {PASSWORD}")
+    log.failure(ValueError("odd"))
+    log.step("verify", "more")
+
+    *_, said, failed = capsys.readouterr().out.splitlines()
+    assert said == f"afresh: the remote has refused {HIDDEN}"
+    assert failed == "afresh: ValueError: odd"
