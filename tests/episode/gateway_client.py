@@ -100,7 +100,7 @@ async def talking_to(
         upstream = Upstream(
             api=api, endpoint=provider.url, key=KEY, model=model, authorities=Path("/nowhere")
         )
-        gateway = Gateway(upstream, Meter(20, prices, budget), Log(Redactor()), 0)
+        gateway = Gateway(upstream, Meter(20, prices, budget, model), Log(Redactor()), 0)
         async with _opened(provider, gateway) as talk:
             yield talk
 

@@ -9,8 +9,8 @@ import pytest
 from afresh.contract.order import Verify
 from afresh.contract.words import Outcome
 from afresh.episode.control import Control
-from tests.episode.pod import Pod, make_agent, make_order, make_task
-from tests.episode.servers import Remote
+from tests.episode.pod import Pod, Started, make_agent, make_order, make_task
+from tests.episode.servers import Remote, git
 
 BRANCH = "afresh/demo"
 WORK = "echo hello > hello.txt"
@@ -118,6 +118,27 @@ def test_agent_that_fills_the_runners_channel_cannot_hang_it(pod: Pod, remote: R
     pod.run(make_order(remote.url, "", agent=make_agent(attack, timeout_seconds=1)))
 
     assert pod.result.outcome is Outcome.TIMEOUT, pod.log
+
+
+def test_agent_that_cannot_be_stopped_has_met_its_limit_and_nothing_of_it_is_read(
+    pod: Pod, remote: Remote
+):
+    deafen = "for p in $(cat /proc/1/task/1/children); do [ $p = $$ ] || kill -9 $p; done"
+    outbox = "echo 'Which key?' > .afresh/outbox/blocked.md; echo a > .afresh/outbox/discovery.md"
+    live_on = "while [ ! -e $HOME/over ]; do sleep 0.05; done"
+    agent = f"trap '' TERM; {deafen}; {WORK}; {outbox}; echo going on; {live_on}"
+
+    def wait(started: Started) -> None:
+        started.runner.wait()
+        pod.put("/home/agent/over", "")
+
+    pod.run(make_order(remote.url, "", agent=make_agent(agent, timeout_seconds=3)), wait)
+
+    assert pod.result.outcome is Outcome.TIMEOUT, pod.log
+    assert pod.result.message == "The agent left processes that cannot be stopped."
+    assert pod.report.log_tail == "going on"
+    assert git(remote.directory, "for-each-ref", "--format=%(refname)", "refs/afresh") == ""
+    assert remote.head(BRANCH) is None
 
 
 def test_line_of_twelve_megabytes_is_passed_over_and_the_lines_around_it_are_read(

@@ -4,6 +4,7 @@ import threading
 
 from afresh.episode import hints
 from afresh.episode.hints import Hints
+from tests.episode.pod import wait_until
 
 LIMIT_SECONDS = 60
 
@@ -46,6 +47,7 @@ def test_final_one_waits_for_the_one_on_its_way_and_replaces_the_ones_that_wait(
 
     finishing = threading.Thread(target=queue.finish, args=(b"final",))
     finishing.start()
+    wait_until(lambda: queue._is_finished)  # else the thread could send the second one first
     for _ in range(2):
         slow.may_end.release()
     finishing.join(LIMIT_SECONDS)

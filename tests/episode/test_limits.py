@@ -1,5 +1,6 @@
 """What an agent meets that uses more than it may: the class that names the limit."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.agent import Signs
-from afresh.episode.disk_watch import used_bytes
-from tests.episode.pod import Pod, make_order
+from afresh.episode.control import Control
+from afresh.episode.disk_watch import DiskWatch, used_bytes
+from tests.episode.lone_runner import LoneRunner
+from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import Remote
 
 MIB = 1 << 20
@@ -84,6 +87,42 @@ def test_what_an_agent_reads_aloud_is_no_complaint(line: str) -> None:
     signs.look_at(line)
 
     assert not signs.no_process
+
+
+class SlowToStop(Control):
+    """A container's control that stops it when the test lets it."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, ())
+        self.is_asked = threading.Event()
+        self.may_stop = threading.Event()
+
+    def stop(self) -> None:
+        self.is_asked.set()
+        self.may_stop.wait()
+        super().stop()
+
+
+def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
+    runner: LoneRunner, tmp_path: Path
+) -> None:
+    work = runner.work
+    work.paths.worktree.mkdir(parents=True)
+    (work.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
+    control = SlowToStop(tmp_path / "control")
+    watch = DiskWatch(replace(work, agent_control=control), limit=1)
+    watch.start()
+    wait_until(control.is_asked.is_set)
+
+    stopping = threading.Thread(target=watch.stop)
+    stopping.start()
+    stopping.join(0.2)
+    was_over = not stopping.is_alive()
+    control.may_stop.set()
+    stopping.join(60)
+
+    assert not was_over
+    assert watch.is_full
 
 
 def test_a_folder_that_is_gone_takes_no_space(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_failing_acceptance_command_is_reported_with_its_end_and_its_output(
 def test_agent_that_ignores_term_with_its_children_is_killed_at_its_limit(pod: Pod, remote: Remote):
     stubborn = "trap '' TERM; (trap '' TERM; sleep 600) & while :; do sleep 1; done"
 
-    pod.run(make_order(remote.url, "", agent=make_agent(stubborn, timeout_seconds=1)))
+    pod.run(make_order(remote.url, "", agent=make_agent(stubborn, timeout_seconds=2)))
 
     assert pod.result.outcome is Outcome.TIMEOUT, pod.log
     assert pod.result.exit_code == 137

@@ -1,6 +1,7 @@
 """Lines, logs and redaction: what is kept of texts that others wrote."""
 
 import base64
+import json
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afresh.adapters.claude import ClaudeAdapter
 from afresh.episode.lines import Line, LineReader
 from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
 from afresh.episode.redact import HIDDEN, Redactor
@@ -107,6 +109,7 @@ def test_ordinary_text_is_left_alone(text: str):
         "-----BEGIN ",
         "authorization: basic",
         "gho_",
+        "a-known-secre",
     ],
 )
 def test_hostile_text_takes_no_more_than_a_pass_over_it(piece: str):
@@ -156,6 +159,54 @@ def test_tail_hides_a_secret_that_spans_lines():
     assert tail.text(Redactor()) == f"{HIDDEN}\nafter"
 
 
+LONG_KEY = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYab"
+
+
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        pytest.param(
+            {"type": "tool_result", "content": f"{'P' * 260} {LONG_KEY}"}, "P ", id="an output"
+        ),
+        pytest.param(
+            {"type": "tool_result", "content": f"{'P' * 260} {LONG_KEY}", "is_error": True},
+            " failed",
+            id="an output of what failed",
+        ),
+        pytest.param(
+            {"type": "tool_use", "name": "Bash", "input": f"{'P' * 280} {LONG_KEY}"},
+            "P ",
+            id="an input",
+        ),
+    ],
+)
+def test_secret_that_is_cut_in_the_middle_is_hidden(
+    said: dict[str, object], want: str, capsys: pytest.CaptureFixture[str]
+):
+    log = Log(Redactor([LONG_KEY]))
+    reader = ClaudeAdapter().reader(behind_gateway=False)
+
+    log.agent(str(reader.event(json.dumps({"type": "user", "message": {"content": [said]}}))))
+
+    for shown in (capsys.readouterr().out, log.tail):
+        assert want in shown
+        assert LONG_KEY[:12] not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(f"x {LONG_KEY[:12]}", f"x {HIDDEN}", id="at the end of a text"),
+        pytest.param(f"x {LONG_KEY[:39]}… y", f"x {HIDDEN}… y", id="before an ellipsis"),
+        pytest.param(f"x {LONG_KEY[:11]}", f"x {LONG_KEY[:11]}", id="too short to tell"),
+        pytest.param(f"x {LONG_KEY[:20]} y", f"x {LONG_KEY[:20]} y", id="where nothing is cut"),
+        pytest.param(f"{LONG_KEY} {LONG_KEY[:20]}", f"{HIDDEN} {HIDDEN}", id="after a whole one"),
+    ],
+)
+def test_beginning_of_a_known_secret_is_hidden_where_a_text_is_cut(text: str, want: str):
+    assert Redactor(["another-secret", LONG_KEY])(text) == want
+
+
 def test_log_is_redacted_bounded_and_keeps_the_end(capsys: pytest.CaptureFixture[str]):
     log = Log(Redactor([PASSWORD]))
     for number in range(6000):
@@ -169,3 +220,19 @@ def test_log_is_redacted_bounded_and_keeps_the_end(capsys: pytest.CaptureFixture
     assert printed.splitlines()[-1].endswith("the rest is left out")
     assert log.tail.splitlines()[-1] == "the end"
     assert len(log.tail) <= TAIL_LENGTH
+
+
+def test_words_of_the_runner_are_printed_however_much_others_have_said(
+    capsys: pytest.CaptureFixture[str],
+):
+    log = Log(Redactor([PASSWORD]))
+    for _ in range(6000):
+        log.step("verify", "x" * 3000)
+
+    log.say(f"the remote has refused {PASSWORD}")
+    log.failure(ValueError("odd"))
+    log.step("verify", "more")
+
+    *_, said, failed = capsys.readouterr().out.splitlines()
+    assert said == f"afresh: the remote has refused {HIDDEN}"
+    assert failed == "afresh: ValueError: odd"

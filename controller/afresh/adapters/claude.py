@@ -21,6 +21,7 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
+from afresh.core.text import shortened
 
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 RETRIES = "2"
@@ -186,10 +187,10 @@ def _block(block: Mapping[str, Any]) -> str | None:
         case "text":
             return str(block.get("text"))
         case "tool_use":
-            return f"{block.get('name')}: {json.dumps(block.get('input'))[:TEXT_LENGTH]}"
+            return f"{block.get('name')}: {shortened(json.dumps(block.get('input')), TEXT_LENGTH)}"
         case "tool_result":
             failed = " failed" if block.get("is_error") else ""
-            return f"-> {_plain(block.get('content'))[:TEXT_LENGTH]}{failed}"
+            return f"-> {shortened(_plain(block.get('content')), TEXT_LENGTH)}{failed}"
     return None
 
 

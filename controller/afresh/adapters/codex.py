@@ -20,7 +20,7 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
-from afresh.core.text import one_line
+from afresh.core.text import one_line, shortened
 
 CONFIG_FILE = ".codex/config.toml"
 KEY_VARIABLE = "AFRESH_GATEWAY_KEY"
@@ -194,11 +194,11 @@ def _described_item(item: Mapping[str, Any]) -> str | None:
         case "agent_message":
             return " ".join(str(item.get("text")).split()) or None
         case "command_execution":
-            output = one_line(str(item.get("aggregated_output")))[:TEXT_LENGTH]
+            output = shortened(one_line(str(item.get("aggregated_output"))), TEXT_LENGTH)
             return f"{item.get('command')}\n-> {output} (exit code {item.get('exit_code')})"
         case "file_change":
             changes = item.get("changes")
-            return f"changed: {json.dumps(changes)[:TEXT_LENGTH]}"
+            return f"changed: {shortened(json.dumps(changes), TEXT_LENGTH)}"
         case "error" if HOOK_FLAG not in str(item.get("message")):
             return f"error: {one_line(str(item.get('message')))}"
     return None

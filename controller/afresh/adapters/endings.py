@@ -10,9 +10,11 @@ from typing import Any
 
 from afresh.adapters.adapter import Verdict
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line
+from afresh.core.text import one_line, shortened
 
 TEXT_LENGTH = 300
+# Why a program failed stands at the beginning; in a megabyte, a pattern could search for hours.
+READ_LENGTH = 4096
 CANNOT_RUN = (126, 127)
 # What several programs call a run that can be gone on with.
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -36,6 +38,7 @@ class Wording:
 
     def verdict(self, text: str, *, behind_gateway: bool) -> Verdict:
         """Return what `text` means; behind the gateway, the gateway knows better of the model."""
+        text = text[:READ_LENGTH]
         if self.too_long.search(text):
             return EXHAUSTED
         outcome = Outcome.AGENT_ERROR
@@ -43,7 +46,7 @@ class Wording:
             outcome = Outcome.AUTH
         elif not behind_gateway and self.transient.search(text):
             outcome = Outcome.TRANSIENT
-        message = f"The agent's program failed: {one_line(text)[:TEXT_LENGTH]}"
+        message = f"The agent's program failed: {shortened(one_line(text), TEXT_LENGTH)}"
         return Verdict(outcome=outcome, message=message)
 
 

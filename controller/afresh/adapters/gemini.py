@@ -28,7 +28,7 @@ from afresh.adapters.endings import (
 )
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line
+from afresh.core.text import one_line, shortened
 
 # One more try, about five seconds later. The runner repeats an episode where that helps.
 ATTEMPTS = 2
@@ -177,7 +177,7 @@ class GeminiReader:
         wants_key = exit_code == NO_KEY and not self._behind_gateway
         return Verdict(
             outcome=Outcome.AUTH if wants_key else Outcome.CONFIG,
-            message=f"The agent's program refuses to run: {one_line(text)[:TEXT_LENGTH]}",
+            message=f"The agent's program refuses to run: {shortened(one_line(text), TEXT_LENGTH)}",
         )
 
 
@@ -235,12 +235,13 @@ def _described(event: Mapping[str, Any]) -> str | None:
         case "init":
             return f"model: {event.get('model')}"
         case "tool_use":
-            given = json.dumps(event.get("parameters"))[:TEXT_LENGTH]
+            given = shortened(json.dumps(event.get("parameters")), TEXT_LENGTH)
             return f"{event.get('tool_name')}: {given}"
         case "tool_result":
             failed = " failed" if event.get("status") == "error" else ""
             output = event.get("output") or _error_text(event)
-            return f"-> {' '.join(str(output).split())[:TEXT_LENGTH]}{failed}".replace("  ", " ")
+            told = shortened(" ".join(str(output).split()), TEXT_LENGTH)
+            return f"-> {told}{failed}".replace("  ", " ")
         case "error":
             return f"{event.get('severity')}: {event.get('message')}"
         case "result":

@@ -21,7 +21,7 @@ from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, 
 from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent, price_of
 from afresh.contract.words import ModelApiName
-from afresh.core.text import one_line
+from afresh.core.text import one_line, shortened
 
 FOLDER = ".config/opencode"
 # A title of its own saves a request for the model.
@@ -229,5 +229,6 @@ def _described_tool(part: Mapping[str, Any]) -> str:
     state = part.get("state")
     told = state if isinstance(state, dict) else {}
     failed = " failed" if told.get("status") == "error" else ""
-    answer = one_line(str(told.get("error" if failed else "output")))[:TEXT_LENGTH]
-    return f"{part.get('tool')}: {json.dumps(told.get('input'))[:TEXT_LENGTH]}\n-> {answer}{failed}"
+    given = shortened(json.dumps(told.get("input")), TEXT_LENGTH)
+    answer = shortened(one_line(str(told.get("error" if failed else "output"))), TEXT_LENGTH)
+    return f"{part.get('tool')}: {given}\n-> {answer}{failed}"

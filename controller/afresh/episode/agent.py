@@ -23,6 +23,7 @@ from afresh.episode.workplace import AGENT, SETUP, Workplace
 NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
 STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
 TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
+LEFT = "The agent left processes that cannot be stopped."
 # A complaint is short; what is longer is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
 LAST_LINE_LENGTH = 200
@@ -85,9 +86,11 @@ def _last_line(tail: str) -> str:
 def run_agent(
     work: Workplace, launch: Launch, reader: Reader, started: Callable[[], None]
 ) -> AgentEnd:
-    """Run the program. When this returns, none of its processes is left, or the end says so.
+    """Run the program. When this returns, none of its processes is left.
 
-    `started` is called when it begins. Raises Ended if the container is gone before it begins.
+    `started` is called when it begins. Raises Ended if the container is gone before it begins, and
+    if a process of it may be left: nothing that the agent can write to may be read then, since it
+    could put a link to a file of the runner's in the place of any file.
     """
     signs = Signs()
     out = LineSink(_teller(work, signs, reader.event))
@@ -98,12 +101,16 @@ def run_agent(
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     work.reporter.reached("agentEnded")
-    cleared = ending.exit_code is None or work.agent_control.clear()
+    cleared = work.agent_control.clear()
     out.end()
     err.end()
+    if not cleared:
+        work.reporter.update(log_tail=work.log.tail)
+        outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
+        raise Ended(outcome, LEFT, exit_code=ending.exit_code)
     full = FULL if disk is not None and disk.is_full else None
     return AgentEnd(
-        verdict=full or outage.verdict or _verdict(ending, cleared, reader.verdict),
+        verdict=full or outage.verdict or _verdict(ending, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,
@@ -129,7 +136,7 @@ def _teller(
     return take
 
 
-def _verdict(ending: Ending, cleared: bool, own: Callable[[int], Verdict]) -> Verdict:
+def _verdict(ending: Ending, own: Callable[[int], Verdict]) -> Verdict:
     if ending.timed_out:
         return Verdict(
             outcome=Outcome.TIMEOUT,
@@ -137,8 +144,4 @@ def _verdict(ending: Ending, cleared: bool, own: Callable[[int], Verdict]) -> Ve
         )
     if ending.exit_code is None:
         return Verdict(outcome=Outcome.AGENT_ERROR, message="The agent's container was killed.")
-    if not cleared:
-        return Verdict(
-            outcome=Outcome.AGENT_ERROR, message="The agent left processes that cannot be stopped."
-        )
     return own(ending.exit_code)

@@ -28,6 +28,7 @@ class DiskWatch:
         self._work = work
         self._limit = int(limit * SHARE)
         self._over = threading.Event()
+        self._acting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="disk", daemon=True)
         self.is_full = False
 
@@ -36,19 +37,28 @@ class DiskWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more. What is being looked at is not waited for."""
-        self._over.set()
+        """Look no more. What is being looked at is not waited for; a container being stopped is.
+
+        Else an agent that ends well at that moment could be followed by another in its container.
+        """
+        with self._acting:
+            self._over.set()
 
     def _run(self) -> None:
         pause = LOOK_SECONDS
         while not self._over.wait(pause):
             began = time.monotonic()
             used = used_bytes(self._work.paths.worktree, self._work.paths.home)
-            if used > self._limit and not self._over.is_set():
-                self.is_full = True
-                self._work.agent_control.stop()
+            if used > self._limit:
+                self._act()
                 return
             pause = max(LOOK_SECONDS, PAUSES_PER_LOOK * (time.monotonic() - began))
+
+    def _act(self) -> None:
+        with self._acting:
+            if not self._over.is_set():
+                self.is_full = True
+                self._work.agent_control.stop()
 
 
 @contextlib.contextmanager

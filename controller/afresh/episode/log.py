@@ -6,6 +6,7 @@ Owns the bounds on what is printed and on what the Report keeps. Decides nothing
 import sys
 from collections import deque
 
+from afresh.core.text import ELLIPSIS
 from afresh.episode.redact import Redactor
 
 LINE_LENGTH = 2000
@@ -14,16 +15,19 @@ TAIL_LENGTH = 2048
 
 
 class Log:
-    """Prints redacted lines until a total is reached, and keeps the end of what the agent said."""
+    """Prints redacted lines, those of others until a total is reached.
+
+    Keeps the end of what the agent said.
+    """
 
     def __init__(self, redact: Redactor) -> None:
         self.redact = redact
-        self._printed = 0
+        self._passed = 0
         self._tail = Tail()
 
     def say(self, text: str) -> None:
         """Print what the runner itself does."""
-        self._print("afresh: ", text)
+        _print(clipped("afresh: " + self.redact(text)))
 
     def ended(self, end: BaseException) -> None:
         """Print a sentence, and the words of whatever it was concluded from."""
@@ -41,26 +45,25 @@ class Log:
     def agent(self, line: str) -> None:
         """Print an event of the agent, and keep it for the Report."""
         self._tail.add(line)
-        self._print("", line)
+        self._pass_on(line)
 
     def step(self, name: str, line: str) -> None:
         """Print a line of a command's output."""
-        self._print(f"{name}: ", line)
+        self._pass_on(f"{name}: {line}")
 
     @property
     def tail(self) -> str:
         """The end of what the agent said, redacted, at most 2 KiB."""
         return self._tail.text(self.redact)
 
-    def _print(self, prefix: str, text: str) -> None:
-        if self._printed > TOTAL_LENGTH:
+    def _pass_on(self, text: str) -> None:
+        if self._passed > TOTAL_LENGTH:
             return
-        line = clipped(prefix + self.redact(text))
-        self._printed += len(line) + 1
-        if self._printed > TOTAL_LENGTH:
-            line = "afresh: the log is longer than its limit; the rest is left out"
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        line = clipped(self.redact(text))
+        self._passed += len(line) + 1
+        if self._passed > TOTAL_LENGTH:
+            line = "afresh: the output is longer than its limit; the rest is left out"
+        _print(line)
 
 
 class Tail:
@@ -90,4 +93,9 @@ def clipped(text: str, limit: int = LINE_LENGTH) -> str:
     line = text[: limit + 1]
     if not line.isprintable():
         line = "".join(ch if ch.isprintable() else " " for ch in line)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -69,7 +69,7 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
         paths=paths,
         git=Git(git_dir=paths.git_dir),
         log=log,
-        meter=Meter(order.agent.max_turns, order.agent.pricing, order.budget),
+        meter=Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model),
         reporter=Reporter(order.episode, paths.termination_log, hints),
         agent_control=Control(paths.agent_control, (SETUP, AGENT)),
         verify_control=Control(paths.verify_control, (SETUP, VERIFY)),

@@ -1,7 +1,7 @@
 """Reads the model's answers as they pass through the gateway, in bounded memory.
 
 Owns the two forms that an answer comes in, a stream of events and one JSON message. What is in them
-is the provider's file.
+is the provider's file; of what is too long to be read, the bytes are counted.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.episode.gateway.model_api import Answer, Fault, ModelApi, Tokens
-from afresh.episode.lines import LineReader
+from afresh.episode.lines import Line, LineReader
 
 MESSAGE_LIMIT = 8 << 20
 # Where each piece carries counts, the longest is a whole file of 65,536 tokens.
@@ -25,23 +25,25 @@ class AnswerReader:
         self._streamed = content_type.startswith("text/event-stream")
         self._lines = LineReader(EVENT_LIMIT)
         self._body = bytearray()
+        self._size = 0
+        self._has_unread = False
 
     def feed(self, data: bytes) -> None:
         """Take in a piece of the body."""
         if not self._streamed:
-            if len(self._body) <= MESSAGE_LIMIT:
-                self._body += data
+            self._take_piece(data)
             return
         for line in self._lines.feed(data):
-            if line.text.startswith("data:") and not line.cut:
-                event = _json(line.text.removeprefix("data:"))
-                self._api.take_event(self.answer, event)
+            if line.text.startswith("data:"):
+                self._take_event(line)
 
     def end(self) -> None:
         """Take in that the body is over, and tell an answer that is not whole."""
         answer = self.answer
-        if not self._streamed and len(self._body) <= MESSAGE_LIMIT:
+        if not self._streamed and not self._has_unread:
             self._api.take_message(answer, _json(self._body.decode(errors="replace")))
+        if self._has_unread and answer.fault is None:  # its last word may have been there
+            answer.stopping = answer.ended = True
         if answer.fault is None and not answer.ended:
             answer.fault = Fault.UNREACHABLE if answer.began else Fault.EMPTY
 
@@ -49,6 +51,26 @@ class AnswerReader:
         """Take in that the connection broke before the body was over."""
         if not self.answer.ended:
             self.answer.fault = Fault.UNREACHABLE
+
+    def _take_piece(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size <= MESSAGE_LIMIT:
+            self._body += data
+            return
+        self._body.clear()
+        self.answer.began = self._has_unread = True
+        self.answer.unread = self._size
+
+    def _take_event(self, line: Line) -> None:
+        answer = self.answer
+        if line.cut:
+            answer.began = self._has_unread = True
+            answer.unread += EVENT_LIMIT + line.cut
+            return
+        output = answer.tokens.output
+        self._api.take_event(answer, _json(line.text.removeprefix("data:")))
+        if answer.tokens.output != output:
+            answer.unread = 0
 
 
 def _json(text: str) -> Mapping[str, Any]:

@@ -60,11 +60,16 @@ class Meter:
     """Written by the gateway's thread, read by the runner's. Turns are counted by subtask."""
 
     def __init__(
-        self, max_turns: int, pricing: Sequence[Price], budget: Budget | None = None
+        self,
+        max_turns: int,
+        pricing: Sequence[Price],
+        budget: Budget | None = None,
+        model: str | None = None,
     ) -> None:
         self._max_turns = max_turns
         self._pricing = tuple(pricing)
         self._allowance = Allowance(budget, pricing)
+        self._model = model or ""
         self._before = Tally()
         self._subtask = Tally()
         self._under_way: set[Turn] = set()
@@ -120,11 +125,10 @@ class Meter:
             self._under_way.discard(turn)
             is_first = False
             if answer and answer.began:
-                if not answer.tokens.all:  # the agent did not wait for the count, or there is none
-                    answer.tokens.input = expected_tokens(turn.size)
+                _expect(answer, turn.size)
                 is_first = self._before.turns + self._subtask.turns == 0
-                self._subtask.count(answer, self._pricing)
                 self._note_price(answer)
+                self._subtask.count(answer, self._pricing)
             fault = turn.fault or (answer.fault if answer else None)
             is_begun = turn.is_abandoned or answer is not None
             if is_begun and not fault and not (answer and answer.began):
@@ -191,5 +195,17 @@ class Meter:
         return used
 
     def _note_price(self, answer: Answer) -> None:
+        if answer.unread:  # by the same model as the one before, as far as anybody knows
+            answer.model = answer.model or self._model
+        self._model = answer.model or self._model
         if self._allowance.is_money and cost_of(answer, self._pricing) is None:
             self.unpriced_model = answer.model
+
+
+def _expect(answer: Answer, size: int) -> None:
+    """Count what the answer to a request of `size` bytes has not told, or nobody could read."""
+    tokens = answer.tokens
+    told = tokens.input + tokens.cache_read + tokens.cache_write
+    if not told and (answer.unread or not tokens.output):
+        tokens.input = expected_tokens(size)
+    tokens.output = max(tokens.output, expected_tokens(answer.unread))

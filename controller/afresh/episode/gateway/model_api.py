@@ -61,6 +61,7 @@ class Answer:
     """One answer of the model, filled in while it passes by.
 
     `stopping`: the model has said its last word; only the count of what it has cost may be missing.
+    `unread`: so many bytes were too long to be read, and no count has come after them.
     """
 
     model: str = ""
@@ -68,6 +69,7 @@ class Answer:
     began: bool = False
     stopping: bool = False
     ended: bool = False
+    unread: int = 0
     fault: Fault | None = None
 
 

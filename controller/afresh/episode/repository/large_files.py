@@ -157,10 +157,11 @@ def _pointers(git: Git, entries: list[Entry]) -> dict[str, LargeObject]:
     asked = "".join(f"{entry.blob}\n" for entry in entries).encode()
     said = git.run("cat-file", "--batch=%(objectsize)", stdin=asked)
     found: dict[str, LargeObject] = {}
+    at = 0
     for entry in entries:
-        _, _, said = said.partition(b"\n")
-        content, said = said[: entry.size], said[entry.size + 1 :]
-        if match := POINTER.fullmatch(content):
+        start = said.index(b"\n", at) + 1
+        at = start + entry.size + 1
+        if match := POINTER.fullmatch(said, start, start + entry.size):
             found[entry.path] = LargeObject(oid=match[1].decode(), size=int(match[2]))
     return found
 

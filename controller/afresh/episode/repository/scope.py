@@ -2,6 +2,7 @@
 
 Pure. In a glob `*` and `?` stay within one folder, `**` crosses folders, `[...]` is a set of
 characters, and a glob that names a folder (with or without `/` at its end) means all that is in it.
+`[[]` is the bracket itself; so is one that begins no set, as in `[a` and `[z-a]`.
 """
 
 import re
@@ -55,14 +56,24 @@ def _compiled(glob: str) -> re.Pattern[str]:
 
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL)
+_MEMBER = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 
 
 def _piece(token: str) -> str:
     fixed = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
     if fixed:
         return fixed
-    if len(token) > 1:
-        inverted = "^" if token[1] == "!" else ""
-        body = re.sub(r"([\\\[\^])", r"\\\1", token[1 + len(inverted) : -1])
-        return f"(?!/)[{inverted}{body}]"
-    return re.escape(token)
+    return (_set(token) if len(token) > 1 else None) or re.escape(token)
+
+
+def _set(token: str) -> str | None:
+    """Return the set of characters that a bracket means; None: one of its ranges runs backwards."""
+    inverted = "^" if token[1] == "!" else ""
+    members = _MEMBER.findall(token[1 + len(inverted) : -1])
+    if any(first > last for first, last, _ in members):
+        return None
+    body = (
+        re.escape(single) if single else f"{re.escape(first)}-{re.escape(last)}"
+        for first, last, single in members
+    )
+    return f"(?!/)[{inverted}{''.join(body)}]"
