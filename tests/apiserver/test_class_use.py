@@ -35,7 +35,9 @@ class Desk:
     def write(self, name: str = "demo", agent_class: str = "claude") -> str:
         """Apply a package of the class as the user; return what was said against it."""
         manifest = changed(minimal_package(name), {"spec.agentClassName": agent_class})
-        return self.kubectl.run("apply", "-n", self.namespace, "--as", USER, manifest=manifest).stderr
+        return self.kubectl.run(
+            "apply", "-n", self.namespace, "--as", USER, manifest=manifest
+        ).stderr
 
     def patch(self, patch: str) -> str:
         """Change the package as the user; return what was said against it."""
