@@ -1,9 +1,15 @@
 """Which files a subtask may change."""
 
+import re
+import subprocess
+import sys
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from afresh.episode.repository.scope import Change, allowed, scope_problem
-from tests.episode.pod import make_task
+from tests.episode.pod import CONTROLLER, make_task
 
 
 @pytest.mark.parametrize(
@@ -53,6 +59,51 @@ from tests.episode.pod import make_task
 )
 def test_glob_matches_as_it_is_documented(glob: str, path: str, want: bool):
     assert allowed((glob,), path) is want
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        pytest.param("*a*a*a*a*a*b", "a" * 250, id="wildcards in a name"),
+        pytest.param("**/**/**/**/**/**/*.py", "a/" * 2000, id="folders of folders"),
+        pytest.param("**/a/**/a/**/a/**/a/**/b", "a/" * 2000, id="folders among folders"),
+        pytest.param("**a**a**a**a**b", "a" * 4000, id="wildcards over folders"),
+        pytest.param("**a*a**a*a**a*a**b", "a" * 4000, id="wildcards of both kinds"),
+    ],
+)
+def test_glob_that_does_not_match_takes_no_more_than_a_few_passes_over_a_path(glob: str, path: str):
+    # The kernel ends what takes far longer: the number of ways to share the path out is huge.
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (20, 20)); "
+        "from afresh.episode.repository.scope import allowed; "
+        "print(allowed((sys.argv[1],), sys.argv[2]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, glob, path],
+        env={"PYTHONPATH": str(CONTROLLER)},
+        check=False,
+        timeout=300,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr
+
+
+# What each wildcard may stand for, told as plainly as can be.
+STANDS_FOR = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "[ab]": "[ab]"}
+
+
+@given(
+    st.lists(st.sampled_from([*STANDS_FOR, "/**/", "a", "b", "/", "a/"]), min_size=1, max_size=8),
+    st.text("ab/", min_size=1, max_size=14),
+)
+def test_glob_of_any_wildcards_matches_what_they_stand_for(pieces: list[str], path: str):
+    glob = "".join(pieces).rstrip("/")
+    tokens = re.findall(r"\*\*/|\*\*|\*|\?|\[ab\]|.", glob)
+    want = "".join(STANDS_FOR.get(token, token) for token in tokens)
+
+    assert allowed((glob,), path) is bool(re.fullmatch(f"{want}(?:/.*)?", path))
 
 
 def test_no_globs_allow_everything():

@@ -51,18 +51,48 @@ def _some(paths: Sequence[str]) -> str:
 
 @cache
 def _compiled(glob: str) -> re.Pattern[str]:
-    pattern = "".join(_piece(token) for token in _TOKEN.findall(glob.rstrip("/")))
+    found = _TOKEN.findall(glob.rstrip("/"))
+    tokens = [
+        token
+        for token, last in zip(found, ["", *found], strict=False)
+        if token != "**/" or last != "**/"
+    ]
+    pattern, ends = "", list[int]()
+    for at, token in enumerate(tokens):
+        pattern += ")" * ends.count(at)
+        end = _settled_at(tokens, at)
+        if end:
+            ends.append(end)
+            pattern += "(?>"
+        pattern += _piece(token)
     return re.compile(f"{pattern}(?:/.*)?", re.DOTALL)
 
 
+def _settled_at(tokens: Sequence[str], at: int) -> int | None:
+    """Return where a wildcard begins that makes up for any choice of the one at `at`.
+
+    Whatever follows there can be reached from the first place that fits; to try others would take
+    time that grows with the power of the number of wildcards.
+    """
+    if tokens[at] not in _WILDCARDS:
+        return None
+    wide = [item for item in _WILDCARDS if tokens[at] == "*" or item != "*"]
+    end = next((n for n in range(at + 1, len(tokens)) if tokens[n] in wide), None)
+    # In the midst of a name, the other begins where this one leaves it.
+    return None if end and tokens[end] == "**/" and tokens[end - 1] != "/" else end
+
+
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL)
+# Each takes as little as it can.
+_WILDCARDS = {"**/": "(?:.*?/)??", "**": ".*?", "*": "[^/]*?"}
 _MEMBER = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 
 
 def _piece(token: str) -> str:
-    fixed = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
-    if fixed:
-        return fixed
+    if token in _WILDCARDS:
+        return _WILDCARDS[token]
+    if token == "?":
+        return "[^/]"
     return (_set(token) if len(token) > 1 else None) or re.escape(token)
 
 
