@@ -1,7 +1,8 @@
 """What holds for every test: none is judged by how long it takes, or by chance.
 
 The examples that Hypothesis makes are the same in every run of the same code. With
-`--hypothesis-profile=random` they are new ones, and more of them.
+`--hypothesis-profile=random` they are new ones, and more of them: a test that takes fewer than the
+profile says names a share of them.
 """
 
 from pathlib import Path

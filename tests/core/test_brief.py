@@ -126,13 +126,13 @@ PARTS = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(PARTS)
 def test_brief_of_any_package_has_none_of_the_forbidden_words(parts: BriefParts):
     assert not FORBIDDEN.search(write_brief(parts))
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(PARTS, st.integers(0, 9), st.sampled_from(list(Marker)))
 def test_brief_does_not_depend_on_revision_or_what_a_failure_would_mean(
     parts: BriefParts, revision: int, marker: Marker
@@ -142,7 +142,7 @@ def test_brief_does_not_depend_on_revision_or_what_a_failure_would_mean(
     assert write_brief(replace(parts, task=other)) == write_brief(parts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(PARTS)
 def test_facts_are_bounded_and_cut_at_the_end_of_a_line(parts: BriefParts):
     block = facts_block(parts)

@@ -273,7 +273,7 @@ def test_a_counted_failure_at_the_limit_skips_the_subtask(seen: Observed) -> Non
 
 
 @given(states())
-@settings(max_examples=50)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_nothing_whose_end_was_not_recorded_is_deleted(seen: Observed) -> None:
     decision = decide(seen)
     recorded_now = {item.episode.name for item in decision.settlements}

@@ -54,7 +54,7 @@ TOKENS = {
 }
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(TEXTS)
 def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) -> None:
     records = tuple(
@@ -92,7 +92,7 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
     assert size_of(status) <= PACKAGE_BYTES
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(TEXTS)
 def test_the_largest_status_of_a_subtask_leaves_room_in_its_object(text: str) -> None:
     attempt = Attempt(
