@@ -254,4 +254,11 @@ def test_waiting_for_an_api_server_that_never_answers_ends_with_the_time(tmp_pat
         done = run("wait", "demo", "--timeout", "1s", kubeconfig=str(kubeconfig))
 
     assert done.returncode == 124
-    assert done.stderr == "The API server has not answered in that time.\n"
+    assert done.stderr == "The API server has not answered.\n"
+
+
+def test_a_kubeconfig_in_a_home_that_nobody_has_is_none():
+    done = run("status", kubeconfig="~no-such-user/config")
+
+    assert done.returncode == 1
+    assert "There is no kubeconfig at ~no-such-user/config: name one" in done.stderr

@@ -51,6 +51,8 @@ from tests.episode.pod import CONTROLLER, make_task
         ("[--a&&~~||].py", "|.py", True),
         ("[a-].py", "-.py", True),
         ("[a", "[a", True),
+        ("a[]b", "a[]b", True),
+        ("a[!]b", "a[!]b", True),
         ("a+b(c).{py}", "a+b(c).{py}", True),
         ("a\\b", "a\\b", True),
         ("*", "line\nend", True),
@@ -69,6 +71,7 @@ def test_glob_matches_as_it_is_documented(glob: str, path: str, want: bool):
         pytest.param("**/a/**/a/**/a/**/a/**/b", "a/" * 2000, id="folders among folders"),
         pytest.param("**a**a**a**a**b", "a" * 4000, id="wildcards over folders"),
         pytest.param("**a*a**a*a**a*a**b", "a" * 4000, id="wildcards of both kinds"),
+        pytest.param("a**/a**/a**/a**/a**/a**/b", "a/" * 2000, id="folders after letters"),
     ],
 )
 def test_glob_that_does_not_match_takes_no_more_than_a_few_passes_over_a_path(glob: str, path: str):

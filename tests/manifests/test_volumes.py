@@ -27,7 +27,7 @@ def test_so_much_disk_as_an_agent_may_use_fits_into_each_volume_that_it_writes_t
     pod = pod_of(make_job(agent_class={"resources": limits}))
 
     sizes = {v["name"]: v["emptyDir"].get("sizeLimit") for v in pod["volumes"] if "emptyDir" in v}
-    assert {sizes[name] for name in ("worktree", "checkout")} == {str(want_work * 2**30)}
+    assert {sizes[name] for name in ("git", "worktree", "checkout")} == {str(want_work * 2**30)}
     written = ("home", "agent-tmp", "verify-home", "verify-tmp")
     assert {sizes[name] for name in written} == {str(want_scratch * 2**30)}
 

@@ -66,8 +66,9 @@ _ABOUT_PACKAGES = (
         "What the next episode is told is over 200 KiB.",
         "Shorten the prompt, the guidance or the goal."),
     ReasonRow("StartRefused", _PACKAGE,
-        "The API server refused an object that the next episode needs, by a quota or an admission "
-        "policy for instance. It is asked again every 30 s.",
+        "The API server did not take an object that the next episode needs: a quota or an "
+        "admission policy refused it, a webhook is down, or something else has its name. It is "
+        "asked again within a minute.",
         "Mend what the message quotes."),
     ReasonRow("BeingDeleted", _PACKAGE,
         "The package has been deleted and its episodes are being stopped.",

@@ -50,7 +50,15 @@ def _usual() -> str:
 
 
 def _exists(paths: str) -> bool:
-    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
+    return any(_is_there(Path(path)) for path in paths.split(os.pathsep) if path)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file; one that may not be looked at, or of no known home, is none."""
+    try:
+        return path.expanduser().exists()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _in_cluster() -> bool:

@@ -7,7 +7,7 @@ from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 
 TOKEN_SECONDS = 3600
-# At least: where an agent may write more, so much fits into each volume that it writes to.
+# At least: where an agent may write more, so much fits into each volume that holds what it writes.
 WORK_BYTES = 10 * 2**30
 SCRATCH_BYTES = 2**30
 CONTROL_BYTES = 16 * 2**20
@@ -31,12 +31,12 @@ def volumes(
 ) -> list[dict[str, Any]]:
     """Return the pod's volumes. Secrets are optional: the runner says which one is missing."""
     allowed = order.agent.disk_bytes or 0
-    work = [_empty(name, max(allowed, WORK_BYTES)) for name in ("worktree", "checkout")]
+    # What is in the worktree is in git before it is in a checkout.
+    work = [_empty(name, max(allowed, WORK_BYTES)) for name in ("git", "worktree", "checkout")]
     scratch = [
         _empty(name, max(allowed, SCRATCH_BYTES))
         for name in ("home", "verify-home", "agent-tmp", "verify-tmp")
     ]
-    own = [_empty("git", WORK_BYTES), _empty("runner-tmp", SCRATCH_BYTES)]
     control = [_empty(name, CONTROL_BYTES) for name in ("agent-control", "verify-control")]
     memory = [_shared_memory(name) for name in ("agent-shm", "verify-shm")]
     secrets = []
@@ -55,7 +55,7 @@ def volumes(
     return [
         *work,
         *scratch,
-        *own,
+        _empty("runner-tmp", SCRATCH_BYTES),
         *control,
         *memory,
         _podinfo(has_passwd),

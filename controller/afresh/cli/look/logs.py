@@ -111,9 +111,11 @@ class _Logs:
         self._say_why_not(over=True)
 
     def _meant(self) -> list[Chosen]:
-        package = self.watched.package()
+        children = self.watched.children()
+        made = self.look.subtask in (None, *(child.spec.id for child in children))
+        package = None if made else self.watched.package()
         listed = [entry.id for entry in package.spec.subtasks] if package else []
-        return choose(self.watched.children(), self.look.subtask, self.look.attempt, listed)
+        return choose(children, self.look.subtask, self.look.attempt, listed)
 
     async def _some_time(self, writing: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
         """Wait until something has changed or a log has ended; return those that go on."""

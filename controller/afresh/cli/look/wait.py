@@ -20,6 +20,8 @@ from afresh.kube.observe import parse
 
 # A class or a Secret that is applied along with its package may come a moment after it.
 PASSING_SECONDS = 5.0
+# So long the first look may take, however short the time to wait is: 0 s is to look once.
+LOOK_SECONDS = 10.0
 PASSING = frozenset({Awaited.STALLED, Awaited.SUSPENDED})
 
 
@@ -33,13 +35,13 @@ async def _wait(look: WaitLook) -> int:
     async with connected(look.target, None) as (kube, namespace), contextlib.AsyncExitStack() as on:
         collection = Collection(WORK_PACKAGES, namespace, f"metadata.name={name}")
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(_first_look(deadline)):
                 live = await on.enter_async_context(Live(kube, [collection]))
             if not live.objects(collection) and look.awaited is not Awaited.DELETED:
                 raise no_such_package(name, namespace)
             return await outcome(look, live, collection, deadline)
         except TimeoutError:
-            print("The API server has not answered in that time.", file=sys.stderr)
+            print("The API server has not answered.", file=sys.stderr)
             return TIMED_OUT
         except NotFoundError as error:
             raise missing_package(name, namespace, error) from error
@@ -48,6 +50,11 @@ async def _wait(look: WaitLook) -> int:
 def _deadline(look: WaitLook) -> float | None:
     """When the time is over, by the event loop's clock."""
     return None if look.seconds is None else asyncio.get_running_loop().time() + look.seconds
+
+
+def _first_look(deadline: float | None) -> float | None:
+    soon = asyncio.get_running_loop().time() + LOOK_SECONDS
+    return None if deadline is None else max(deadline, soon)
 
 
 async def outcome(

@@ -2,7 +2,7 @@
 
 Pure. In a glob `*` and `?` stay within one folder, `**` crosses folders, `[...]` is a set of
 characters, and a glob that names a folder (with or without `/` at its end) means all that is in it.
-`[[]` is the bracket itself; so is one that begins no set, as in `[a` and `[z-a]`.
+`[[]` is the bracket itself; so is one that begins no set, as in `[a`, `[]` and `[z-a]`.
 """
 
 import re
@@ -42,68 +42,71 @@ def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
 def allowed(globs: Iterable[str], path: str) -> bool:
     """Whether `path` matches one of the globs; no globs allow everything."""
     patterns = tuple(globs)
-    return not patterns or any(_compiled(glob).fullmatch(path) for glob in patterns)
+    return not patterns or any(_matches(glob, path) for glob in patterns)
 
 
 def _some(paths: Sequence[str]) -> str:
     return ", ".join(map(one_line, paths[:5])) + (" and others" if len(paths) > 5 else "")
 
 
-@cache
-def _compiled(glob: str) -> re.Pattern[str]:
-    found = _TOKEN.findall(glob.rstrip("/"))
-    tokens = [
-        token
-        for token, last in zip(found, ["", *found], strict=False)
-        if token != "**/" or last != "**/"
-    ]
-    pattern, ends = "", list[int]()
-    for at, token in enumerate(tokens):
-        pattern += ")" * ends.count(at)
-        end = _settled_at(tokens, at)
-        if end:
-            ends.append(end)
-            pattern += "(?>"
-        pattern += _piece(token)
-    return re.compile(f"{pattern}(?:/.*)?", re.DOTALL)
+def _matches(glob: str, path: str) -> bool:
+    """Walk over the glob once, with all the places of the path that it can have come to.
 
-
-def _settled_at(tokens: Sequence[str], at: int) -> int | None:
-    """Return where a wildcard begins that makes up for any choice of the one at `at`.
-
-    Whatever follows there can be reached from the first place that fits; to try others would take
-    time that grows with the power of the number of wildcards.
+    A regular expression would try every way to share the path out among the wildcards.
     """
-    if tokens[at] not in _WILDCARDS:
-        return None
-    wide = [item for item in _WILDCARDS if tokens[at] == "*" or item != "*"]
-    end = next((n for n in range(at + 1, len(tokens)) if tokens[n] in wide), None)
-    # In the midst of a name, the other begins where this one leaves it.
-    return None if end and tokens[end] == "**/" and tokens[end - 1] != "/" else end
+    reached = {0}
+    for token in _tokens(glob):
+        reached = _after(token, path, reached)
+        if not reached:
+            return False
+    return any(at == len(path) or path[at] == "/" for at in reached)
 
 
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL)
-# Each takes as little as it can.
-_WILDCARDS = {"**/": "(?:.*?/)??", "**": ".*?", "*": "[^/]*?"}
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|.", re.DOTALL)
 _MEMBER = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 
 
-def _piece(token: str) -> str:
-    if token in _WILDCARDS:
-        return _WILDCARDS[token]
-    if token == "?":
-        return "[^/]"
-    return (_set(token) if len(token) > 1 else None) or re.escape(token)
+@cache
+def _tokens(glob: str) -> tuple[str, ...]:
+    return tuple(_TOKEN.findall(glob.rstrip("/")))
 
 
-def _set(token: str) -> str | None:
-    """Return the set of characters that a bracket means; None: one of its ranges runs backwards."""
+def _after(token: str, path: str, reached: set[int]) -> set[int]:
+    """Return the places after what `token` stands for, wherever it begins."""
+    first = min(reached)
+    match token:
+        case "**":
+            return set(range(first, len(path) + 1))
+        case "**/":
+            return reached | {at + 1 for at in range(first, len(path)) if path[at] == "/"}
+        case "*":
+            return _within_a_name(path, reached)
+        case "?":
+            return {at + 1 for at in reached if path[at : at + 1] not in ("", "/")}
+    members = _set(token) if len(token) > 1 and token[0] == "[" else None
+    if members:
+        return {at + 1 for at in reached if members.match(path, at)}
+    return {at + len(token) for at in reached if path.startswith(token, at)}
+
+
+def _within_a_name(path: str, reached: set[int]) -> set[int]:
+    places: set[int] = set()
+    for start in sorted(reached):
+        if start not in places:
+            end = path.find("/", start)
+            places.update(range(start, (len(path) if end < 0 else end) + 1))
+    return places
+
+
+@cache
+def _set(token: str) -> re.Pattern[str] | None:
+    """Return the characters that a bracket means; None: it has none, or a range runs backwards."""
     inverted = "^" if token[1] == "!" else ""
     members = _MEMBER.findall(token[1 + len(inverted) : -1])
-    if any(first > last for first, last, _ in members):
+    if not members or any(first > last for first, last, _ in members):
         return None
     body = (
         re.escape(single) if single else f"{re.escape(first)}-{re.escape(last)}"
         for first, last, single in members
     )
-    return f"(?!/)[{inverted}{''.join(body)}]"
+    return re.compile(f"(?!/)[{inverted}{''.join(body)}]")
