@@ -1,7 +1,8 @@
 """What a cluster could leave on a machine, seen from outside the tool.
 
-Looks at the kernel's own lists, never at the tool's records. Other clusters may come and go
-meanwhile: what carries another cluster's name is left out, nothing else.
+Looks at the kernel's own lists, never at the tool's records. Others may come and go meanwhile: what
+carries another cluster's name is left out, and a control group in which a process is at work, since
+the cluster's own processes are looked for by themselves.
 """
 
 import os
@@ -43,6 +44,7 @@ class Traces:
     namespaces: frozenset[str]
     interfaces: frozenset[str]
     cgroups: frozenset[str]
+    busy_cgroups: frozenset[str]
     files: frozenset[str]
     tunables: frozenset[str]
 
@@ -52,7 +54,7 @@ class Traces:
             "mounts": self.mounts - before.mounts,
             "namespaces": self.namespaces - before.namespaces,
             "interfaces": self.interfaces - before.interfaces,
-            "cgroups": self.cgroups - before.cgroups,
+            "cgroups": self.cgroups - self.busy_cgroups - before.cgroups,
             "files": self.files - before.files,
             "tunables": self.tunables - before.tunables,
         }
@@ -61,11 +63,13 @@ class Traces:
 
 def look(name: str, state: Path) -> Traces:
     """Find what is there now that could be the cluster's."""
+    cgroups = _cgroups()
     return Traces(
         mounts=_without_others(_mounts(), name),
         namespaces=_without_others(_listing(_NAMESPACES), name),
         interfaces=_listing(Path("/sys/class/net")),
-        cgroups=_without_others(_cgroups(), name),
+        cgroups=_without_others(cgroups, name),
+        busy_cgroups=frozenset(entry for entry in cgroups if _is_busy(entry)),
         files=_without_others(_files(), name) | _listing(state / name),
         tunables=frozenset(f"{entry}={entry.read_text()}" for entry in map(Path, _TUNABLES)),
     )
@@ -95,6 +99,14 @@ def _mounts() -> frozenset[str]:
 
 def _cgroups() -> frozenset[str]:
     return frozenset(str(Path(entry)) for entry, _, _ in os.walk(_CGROUPS))
+
+
+def _is_busy(cgroup: str) -> bool:
+    """Whether a process is in it; one that is gone by now was somebody's for a moment."""
+    try:
+        return any((Path(cgroup) / "cgroup.procs").read_text().split())
+    except OSError:
+        return True
 
 
 def _files() -> frozenset[str]:
