@@ -95,6 +95,10 @@ class Kube:
         """Close the connections."""
         if self._refreshing:
             self._refreshing.cancel()
+        session = self._api.rest_client.pool_manager
+        if session and session.connector:
+            # A polite end of TLS would outlive the event loop of a short command.
+            await session.connector.close(abort_ssl=True)
         await self._api.close()
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Manifest:
