@@ -8,7 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from afresh.contract.pod_layout import ANNOTATION_ORDER, ANNOTATION_PASSWD, LABEL_PACKAGE
+from afresh.contract.pod_layout import (
+    ANNOTATION_ORDER,
+    ANNOTATION_PASSWD,
+    LABEL_MANAGED_BY,
+    LABEL_PACKAGE,
+    MANAGED_BY,
+)
 from afresh.contract.report import Report
 from afresh.kube.client import (
     AGENT_CLASSES,
@@ -30,6 +36,8 @@ LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 WATCHED = (AGENT_CLASSES, NETWORK_POLICIES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
 # Of these only what the operator made is watched; the others are its own kinds.
 LABELLED = (NETWORK_POLICIES, JOBS, PODS)
+OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
+"""The label selector of what the operator made."""
 
 
 class Cache:

@@ -17,7 +17,7 @@ import kopf
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
-from afresh.kube.cache import LABELLED, WATCHED, Cache, package_of
+from afresh.kube.cache import LABELLED, OURS, WATCHED, Cache, package_of
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -32,7 +32,6 @@ from afresh.kube.queue import Key, KeyQueue
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 TOKEN_READ_AGAIN = timedelta(minutes=10)
-OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
 
 
 class NullDiffBase(kopf.DiffBaseStorage):

@@ -13,12 +13,12 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import ENDED
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.contract.pod_layout import LABEL_MANAGED_BY, LABEL_PACKAGE, MANAGED_BY
+from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.contract.report import Report
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.records import IN_EPISODE
-from afresh.kube.cache import Cache, has_ended
+from afresh.kube.cache import OURS, Cache, has_ended
 from afresh.kube.client import (
     AGENT_CLASSES,
     EVENTS,
@@ -167,7 +167,7 @@ class Observer:
                     del running[member.subtask]
         if not running:
             return
-        ours = f"{LABEL_PACKAGE}={key.name},{LABEL_MANAGED_BY}={MANAGED_BY}"
+        ours = f"{LABEL_PACKAGE}={key.name},{OURS}"
         for kind in (JOBS, PODS):
             for found in await self.kube.list_items(kind, key.namespace, labelSelector=ours):
                 self.cache.put(kind, found)

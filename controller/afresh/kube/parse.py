@@ -19,6 +19,7 @@ from afresh.contract.pod_layout import (
 from afresh.contract.report import Report
 from afresh.contract.words import ContextMode
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
+from afresh.kube.cache import has_ended
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
 from afresh.manifests.metadata import read_batch
@@ -37,7 +38,7 @@ def parse_episode(
         **_facts(job),
         created=parse_time(metadata["creationTimestamp"]),
         released=parse_time(status["startTime"]) if "startTime" in status else None,
-        suspended=bool(spec.get("suspend")) and not conditions.keys() & {"Complete", "Failed"},
+        suspended=bool(spec.get("suspend")) and not has_ended(job),
         complete="Complete" in conditions,
         failure=failed["reason"] if failed else None,
         deleting="deletionTimestamp" in metadata,

@@ -7,10 +7,10 @@ watch has missed.
 import asyncio
 from dataclasses import dataclass
 
-from afresh.kube.cache import LABELLED, WATCHED, Cache, name_of
+from afresh.kube.cache import LABELLED, OURS, WATCHED, Cache, name_of
 from afresh.kube.client import AGENT_CLASSES, Kube, Resource
 from afresh.kube.errors import KubeError, UnavailableError
-from afresh.kube.handlers import OURS, Waker
+from afresh.kube.handlers import Waker
 from afresh.logs import get_logger
 
 log = get_logger()

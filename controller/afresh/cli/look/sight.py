@@ -9,9 +9,9 @@ from typing import Any
 
 from afresh.api.work_package import WorkPackage
 from afresh.cli.look.explanation import Missing
-from afresh.contract.pod_layout import LABEL_MANAGED_BY, LABEL_PACKAGE, MANAGED_BY
+from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.core.observed import Observed
-from afresh.kube.cache import Cache
+from afresh.kube.cache import OURS, Cache
 from afresh.kube.client import (
     AGENT_CLASSES,
     DEPLOYMENTS,
@@ -28,7 +28,6 @@ from afresh.kube.isolation import Isolation
 from afresh.kube.observe import Observer, parse
 from afresh.kube.queue import Key
 
-OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
 OPERATOR = "app.kubernetes.io/name=afresh"
 
 
