@@ -59,6 +59,7 @@ kueue: ## Build Kueue's controller for its tests, which are left out without it 
 bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.first_byte
+	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.orientation
 
 crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds

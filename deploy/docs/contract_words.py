@@ -94,6 +94,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "title": "Its title.",
         "marker": "Its marker.",
         "revision": "The revision that is wanted of it.",
+        "epic": "The epic that it is part of; empty where it has none.",
     },
     report.Report: {
         "episode": "The Job's name.",

@@ -40,14 +40,15 @@ WHOLE = BriefParts(
     plan=(
         PlanLine(id="T001", title="Token model", marker=Marker.DONE),
         PlanLine(id="T002", title="Token store", marker=Marker.NEEDS_REVIEW),
-        PlanLine(id="T003", title="Guarded API", marker=Marker.PENDING),
-        PlanLine(id="T004", title="Client", marker=Marker.DONE),
+        PlanLine(id="T003", title="Guarded API", marker=Marker.PENDING, epic="2"),
+        PlanLine(id="T004", title="Client", marker=Marker.DONE, epic="2"),
         PlanLine(id="T005", title="Commands", marker=Marker.PENDING),
     ),
     facts=(
         Fact(
             id="T001",
             title="Token model",
+            commit="1f3c9ab5d2e84f60a1b2c3d4e5f60718293a4b5c",
             summary="`ledger/tokens.py` has `issue` and `verify`.\nTokens expire.",
             files=("ledger/tokens.py", "tests/test_tokens.py"),
         ),
@@ -95,8 +96,17 @@ WORDS = st.lists(
 TEXT = WORDS.map(" ".join)
 LINES = st.lists(TEXT, max_size=4).map("\n".join)
 IDS = st.from_regex(r"T[0-9]{3}", fullmatch=True)
-FACTS = st.builds(Fact, id=IDS, title=TEXT, summary=LINES, files=st.tuples(TEXT, TEXT))
-PLAN_LINES = st.builds(PlanLine, id=IDS, title=TEXT, marker=st.sampled_from(list(Marker)))
+FACTS = st.builds(
+    Fact,
+    id=IDS,
+    title=TEXT,
+    commit=st.from_regex(r"[0-9a-f]{40}", fullmatch=True),
+    summary=LINES,
+    files=st.tuples(TEXT, TEXT),
+)
+PLAN_LINES = st.builds(
+    PlanLine, id=IDS, title=TEXT, marker=st.sampled_from(list(Marker)), epic=TEXT
+)
 TASKS = st.builds(
     Task,
     id=IDS,
@@ -162,3 +172,35 @@ def test_facts_that_do_not_fit_leave_out_the_oldest_and_the_next_task_never():
     assert "The gate of T003" in block
     assert "- T000" in block
     assert "- T029" not in block
+
+
+def test_facts_tell_progress_epic_gates_changed_files_and_commits():
+    block = facts_block(WHOLE)
+
+    assert "Of the 5 tasks in the plan, 2 are done." in block
+    assert "part of the epic 2: of its 2 tasks, 1 is done." in block
+    assert "The gate of each finished task passes on the commit that is named with it." in block
+    assert "Files that finished tasks changed: ledger/tokens.py, tests/test_tokens.py." in block
+    assert "- T001 (Token model) is done, commit 1f3c9ab5d2." in block
+
+
+def test_a_file_that_several_finished_tasks_changed_is_named_once():
+    facts = (
+        Fact(id="T002", title="Store", files=("store.py", "tokens.py")),
+        Fact(id="T001", title="Model", files=("tokens.py",)),
+    )
+
+    block = facts_block(replace(WHOLE, facts=facts))
+
+    assert "Files that finished tasks changed: store.py, tokens.py.\n" in block
+
+
+def test_many_changed_files_leave_room_for_the_newest_commit():
+    files = tuple(f"{n:03}/" + "z" * 50 for n in range(99))
+    facts = (Fact(id="T002", title="Store", files=files), Fact(id="T001", title="Model"))
+
+    block = facts_block(replace(WHOLE, facts=facts))
+
+    assert "000/zz" in block
+    assert "098/zz" not in block
+    assert "- T002 (Store) is done." in block

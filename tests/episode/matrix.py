@@ -124,13 +124,14 @@ class Place:
         name = f"{program.name}-{answer.name}".replace(" ", "-").lower()
         remote = Remote.create(self.git_root, name, self.git_port)
         remote.commit("main", {"README.md": "A sample.\n"})
-        pod = _pod(self.root / name, program)
+        pod = episode_pod(self.root / name, program)
         report = pod.run(_order(remote, program, answer, model_port))
         files = remote.files(BRANCH) if remote.head(BRANCH) else ()
         return Ended(report, pod.result.outcome, pod.log, tuple(files))
 
 
-def _pod(root: Path, program: Program) -> Pod:
+def episode_pod(root: Path, program: Program) -> Pod:
+    """Return a pod in which the program is installed and both Secrets are mounted."""
     pod = Pod(root)
     pod.give_credentials(USERNAME, PASSWORD)
     pod.put("/afresh/secrets/model/api-key", KEY)

@@ -110,6 +110,20 @@ class Remote:
         """The subjects of a branch's commits, newest first."""
         return git(self.directory, "log", "--format=%s", branch).splitlines()
 
+    def commit_of(self, branch: str, subject: str) -> str:
+        """The id of the branch's newest commit with this subject."""
+        found = git(
+            self.directory,
+            "log",
+            "-1",
+            "--format=%H",
+            "--fixed-strings",
+            f"--grep={subject}",
+            branch,
+        )
+        assert found, subject
+        return found
+
     def message(self, branch: str) -> str:
         """The message of a branch's newest commit."""
         return git(self.directory, "show", "--no-patch", "--format=%B", branch)

@@ -176,7 +176,9 @@ def test_brief_of_the_second_subtask_tells_what_stands_and_no_history(pod: Pod, 
     pod.run(replace(order, episode="demo-t001-7"))
 
     brief = (pod.root / "home/agent/brief").read_text()
-    assert "- T001 (Step 1) is done. Its files: a. A is there." in brief
+    done = remote.commit_of(BRANCH, "T001: Step 1")
+    assert f"- T001 (Step 1) is done, commit {done[:10]}. A is there." in brief
+    assert "Files that finished tasks changed: a." in brief
     assert "After this task comes T003 (Step 3)." in brief
     assert "# T002 Step 2" in brief
     assert FORBIDDEN.findall(brief) == []

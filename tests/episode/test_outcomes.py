@@ -296,4 +296,7 @@ def test_second_subtask_continues_the_branch_and_is_told_of_the_first(pod: Pod, 
     assert second.result.outcome is Outcome.SUCCESS, second.log
     assert remote.subjects(BRANCH) == ["T002: Farewell", "T001: Greeting", "Add files"]
     brief = remote.file(BRANCH, "brief.txt")
-    assert "- T001 (Greeting) is done. Its files: hello.txt. Hello is said." in brief
+    done = remote.commit_of(BRANCH, "T001: Greeting")
+    assert f"- T001 (Greeting) is done, commit {done[:10]}. Hello is said." in brief
+    assert "Files that finished tasks changed: hello.txt." in brief
+    assert "Of the 2 tasks in the plan, 1 is done." in brief

@@ -97,13 +97,14 @@ class Task:
 class PlanLine:
     """One line of the plan as the status has it when the Order is written.
 
-    `revision` is the one that is wanted of the subtask.
+    `revision` is the one that is wanted of the subtask; `epic` is empty where it has none.
     """
 
     id: str
     title: str
     marker: Marker
     revision: int = 0
+    epic: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

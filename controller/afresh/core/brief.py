@@ -13,6 +13,8 @@ from afresh.core.text import one_line
 
 FACTS_LENGTH = 2000
 SUMMARY_LENGTH = 300
+FILES_LENGTH = 600
+COMMIT_LENGTH = 10
 ANY_FILE = "Any file that the task needs."
 
 OUTBOX = """\
@@ -40,10 +42,11 @@ ALWAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What a finished subtask left on the branch."""
+    """What a finished subtask left on the branch; `commit` is its id."""
 
     id: str
     title: str
+    commit: str = ""
     summary: str = ""
     files: tuple[str, ...] = ()
 
@@ -83,10 +86,16 @@ def write_brief(parts: BriefParts) -> str:
 def facts_block(parts: BriefParts) -> str:
     """Return what stands now, at most 2,000 characters: what matters least is cut first.
 
-    The next task comes first, then the gate, then the files and the commit of each finished
-    subtask, the newest first (S3-4, S3-5).
+    The next task and the progress come first, then the gates, the changed files, and the commit
+    and summary of each finished subtask, the newest first (S3-4, S3-5, C1).
     """
-    sections = [_next(parts), _gate(parts.task), *(_done(fact) for fact in parts.facts)]
+    sections = [
+        _next(parts),
+        _progress(parts),
+        _gates(parts),
+        _changed(parts.facts),
+        *(_done(fact) for fact in parts.facts),
+    ]
     block = "## What stands now\n"
     for section in sections:
         if len(block) + len(section) > FACTS_LENGTH:
@@ -134,20 +143,56 @@ def _next(parts: BriefParts) -> str:
     return f"{plan}After this task comes {_named(open_lines[0].id, open_lines[0].title)}.\n"
 
 
-def _gate(task: Task) -> str:
+def _progress(parts: BriefParts) -> str:
+    """How many tasks are done: of the plan, and of this task's epic where it has one."""
+    if not parts.plan:
+        return ""
+    epic = next((line.epic for line in parts.plan if line.id == parts.task.id), "")
+    of_epic = [line for line in parts.plan if line.epic == epic]
+    rows = [f"Of the {_tasks(parts.plan)} in the plan, {_count_done(parts.plan)} done."]
+    if epic:
+        rows.append(
+            f"This task is part of the epic {one_line(epic)}: of its {_tasks(of_epic)}, "
+            f"{_count_done(of_epic)} done."
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _tasks(lines: Sequence[PlanLine]) -> str:
+    return "1 task" if len(lines) == 1 else f"{len(lines)} tasks"
+
+
+def _count_done(lines: Sequence[PlanLine]) -> str:
+    done = sum(line.marker is Marker.DONE for line in lines)
+    return "1 is" if done == 1 else f"{done} are"
+
+
+def _gates(parts: BriefParts) -> str:
+    task = parts.task
     clean = task.verify.checkout is Checkout.CLEAN
     where = "on a clean checkout of the committed files" if clean else "in this worktree"
-    return f"The gate of {task.id} is its acceptance command, run {where}.\n"
+    own = f"The gate of {task.id} is its acceptance command, run {where}.\n"
+    passed = "The gate of each finished task passes on the commit that is named with it.\n"
+    return own + (passed if parts.facts else "")
+
+
+def _changed(facts: Sequence[Fact]) -> str:
+    """The files that the finished tasks changed, each once, those of the newest commit first."""
+    names = dict.fromkeys(one_line(name) for fact in facts for name in fact.files)
+    listed = ""
+    for name in names:
+        longer = f"{listed}, {name}" if listed else name
+        if len(longer) > FILES_LENGTH:
+            break
+        listed = longer
+    return f"Files that finished tasks changed: {listed}.\n" if listed else ""
 
 
 def _done(fact: Fact) -> str:
-    files = ", ".join(one_line(name) for name in fact.files)
-    parts = [
-        f"- {_named(fact.id, fact.title)} is done.",
-        f"Its files: {files}." if files else "",
-        one_line(fact.summary)[:SUMMARY_LENGTH],
-    ]
-    return " ".join(part for part in parts if part) + "\n"
+    commit = f", commit {fact.commit[:COMMIT_LENGTH]}" if fact.commit else ""
+    done = f"- {_named(fact.id, fact.title)} is done{commit}."
+    summary = one_line(fact.summary)[:SUMMARY_LENGTH]
+    return f"{done} {summary}".rstrip() + "\n"
 
 
 def _named(identity: str, title: str) -> str:

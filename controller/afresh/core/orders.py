@@ -23,6 +23,7 @@ from afresh.contract.order import (
     Verify,
 )
 from afresh.contract.words import AdapterName, Marker
+from afresh.core.batches import epic_of
 from afresh.core.observed import Observed
 from afresh.core.settle import Standing
 
@@ -98,6 +99,7 @@ def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple
             title=title_of(item),
             marker=_marker(records[item.id]),
             revision=item.revision,
+            epic=epic_of(item),
         )
         for item in package.spec.subtasks
     )

@@ -67,7 +67,13 @@ def _facts(order: Order, task: Task, commits: tuple[Commit, ...]) -> tuple[Fact,
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)
     titles = {line.id: line.title for line in order.plan}
     return tuple(
-        Fact(id=name, title=titles[name], summary=commit.body, files=commit.files)
+        Fact(
+            id=name,
+            title=titles[name],
+            commit=commit.id,
+            summary=commit.body,
+            files=commit.files,
+        )
         for name, commit in newest.items()
         if name in titles and name != task.id
     )
