@@ -26,6 +26,8 @@ AGENT_HOME = "/home/agent"
 AGENT_CONTROL = "/afresh/control/agent"
 VERIFY_CONTROL = "/afresh/control/verify"
 CONTROL = "/afresh/control"
+# On each control volume, where the class has a caBundle: the public authorities and its own.
+AUTHORITIES_NAME = "authorities.crt"
 
 # The runner's view of the clean checkout; the verify container sees it at WORKTREE.
 CHECKOUT = "/afresh/checkout"

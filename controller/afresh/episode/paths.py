@@ -9,15 +9,18 @@ from pathlib import Path
 from afresh.contract import pod_layout as at
 
 TERMINATION_LOG = "/dev/termination-log"
-# One for all containers of a pod.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A container's own names for what the runner shares with it."""
+    """A container's own names for what the runner shares with it.
+
+    `authorities` is a file that is there where the class has a caBundle.
+    """
 
     tree: Path
     home: Path
+    authorities: Path = Path(at.CONTROL, at.AUTHORITIES_NAME)
     tmp: Path = Path("/tmp")  # noqa: S108  # a volume of the container's own
     memory: Path = Path("/dev/shm")  # noqa: S108  # likewise
 
@@ -44,6 +47,16 @@ class Paths:
     verify_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     gateway_port: int = at.GATEWAY_PORT
 
+    @property
+    def agent_authorities(self) -> Path:
+        """The runner's name for the file that the agent trusts."""
+        return self.agent_control / at.AUTHORITIES_NAME
+
+    @property
+    def verify_authorities(self) -> Path:
+        """The same for verify."""
+        return self.verify_control / at.AUTHORITIES_NAME
+
     @classmethod
     def under(cls, root: Path) -> "Paths":
         """Return the same tree below `root`, seen alike by everybody, with a free gateway port."""
@@ -66,12 +79,17 @@ class Paths:
             agent_control=below(at.AGENT_CONTROL),
             verify_control=below(at.VERIFY_CONTROL),
             termination_log=below(TERMINATION_LOG),
-            agent_sees=Seen(tree=below(at.WORKTREE), home=below(at.AGENT_HOME)),
+            agent_sees=Seen(
+                tree=below(at.WORKTREE),
+                home=below(at.AGENT_HOME),
+                authorities=below(at.AGENT_CONTROL) / at.AUTHORITIES_NAME,
+            ),
             verify_sees=Seen(
                 tree=below(at.CHECKOUT),
                 home=below("/home/verify"),
                 tmp=below("/verify-tmp"),
                 memory=below("/verify-shm"),
+                authorities=below(at.VERIFY_CONTROL) / at.AUTHORITIES_NAME,
             ),
             gateway_port=0,
         )

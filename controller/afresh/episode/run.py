@@ -13,6 +13,7 @@ from afresh.contract.order import Order
 from afresh.contract.report import SYNC_ID, Report, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
+from afresh.episode.authorities import share_authorities
 from afresh.episode.batch import do_all
 from afresh.episode.control import Control
 from afresh.episode.gateway.meter import Meter
@@ -39,6 +40,8 @@ def run_episode(order: Order, paths: Paths, opening: Opening) -> int:
         work.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
     on_terminate(lambda: _terminated(work))
     controls = _controls(work)
+    if controls:
+        share_authorities(paths)
     for control in controls:
         control.open()
     done = _do(work, opening)

@@ -25,6 +25,14 @@ HIDDEN = (
     "AFRESH_PIDS_LIMIT",
     "OLDPWD",
 )
+# By which OpenSSL, Go and Rust, Node.js and Bun, Python's requests, curl and git find authorities.
+TRUST = (
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +61,19 @@ class Script:
             f"cd {shlex.quote(str(self.seen.tree))} || exit 126",
             f"unset {' '.join(HIDDEN)}",
             *(self._emptying() if self.is_emptied else ()),
+            *self._trust(),
             *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
             f"exec {shlex.join(self.argv)}",
         ]
         return "\n".join(lines) + "\n"
+
+    def _trust(self) -> Iterator[str]:
+        """Lines that name the class's authorities, where it has any; its `env` comes first."""
+        file = shlex.quote(str(self.seen.authorities))
+        yield f"if [ -f {file} ]; then"
+        for name in TRUST:
+            yield f'export {name}="${{{name}-}}"; [ -n "${name}" ] || {name}={file}'
+        yield "fi"
 
     def _emptying(self) -> Iterator[str]:
         """Lines that remove everything, and end the script where that cannot be done."""
