@@ -1,4 +1,4 @@
-"""What agent and verify trust where the class has a caBundle: the public authorities and its own."""
+"""What agent and verify trust where the class has a caBundle: public authorities and its own."""
 
 import os
 import threading
