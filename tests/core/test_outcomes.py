@@ -108,6 +108,7 @@ ROWS = [
     (told(Outcome.CONFIG), wrong("Config"), "a setting is wrong"),
     (shown(make_container("agent", "Waiting", reason="InvalidImageName")), wrong("Config"),
      "the image has no valid name"),
+    (told(Outcome.BRANCH_IN_USE), wrong("BranchInUse"), "the branch is another package's"),
     (told(Outcome.BUDGET_EXCEEDED), free("BudgetExceeded"), "its share of the budget is used up"),
     (told(Outcome.CONFLICT), free("Conflict"), "somebody else pushed"),
     (told(Outcome.CANCELLED), free("Cancelled"), "it was cancelled"),

@@ -115,6 +115,19 @@ def test_a_sync_of_a_plan_that_is_out_of_date_by_then_is_followed_by_another() -
     assert (decision.phase, syncs(decision)) == ("Pending", [5])
 
 
+def test_a_sync_that_finds_anothers_commits_stalls_the_package_that_has_ended() -> None:
+    result = Result(id="", outcome=Outcome.BRANCH_IN_USE, message="Another's.")
+    told = Report(episode="e", stage="reported", final=True, results=(result,))
+    seen = behind(episodes=(make_sync(1, report=told, complete=True),))
+
+    decision = decide(seen)
+
+    assert (decision.phase, decision.reason) == ("Stalled", Reason.BRANCH_IN_USE)
+    assert decision.message == "Another's."
+    assert syncs(decision) == []
+    assert decision.recheck_after == seconds(30)
+
+
 @pytest.mark.parametrize(("failures", "want_wait"), [(0, 30), (1, 60), (9, 300)])
 def test_a_sync_that_fails_is_tried_again_later_and_the_package_says_why(
     failures: int, want_wait: int

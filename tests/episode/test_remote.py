@@ -48,7 +48,7 @@ def test_trailer_of_the_wanted_revision_on_the_branch_is_success_without_an_agen
     [
         pytest.param(BRANCH, DONE.replace("Revision: 3", "Revision: 1"), id="a lower revision"),
         pytest.param(BRANCH, DONE.replace("T001\n", "T002\n"), id="another subtask"),
-        pytest.param(BRANCH, DONE.replace("team-a/demo", "team-b/demo"), id="another package"),
+        pytest.param(BRANCH, DONE.replace("team-a/demo", "team-a/other"), id="another package"),
         pytest.param(BRANCH, DONE + "\nAnd more text.\n", id="a text in the middle of a message"),
         pytest.param("main", DONE, id="a commit of the base"),
     ],

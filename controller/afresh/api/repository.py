@@ -96,6 +96,11 @@ class Submodule(ApiModel):
     repository is used if it is on the same host, by SSH if known_hosts names its host."""
 
 
+def default_branch(package: str) -> str:
+    """Return the branch of a package that names none."""
+    return f"afresh/{package}"
+
+
 def _transports_agree(repository: "Repository") -> bool:
     return all(
         item.url.startswith("http") == repository.url.startswith("http")

@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, StrictInt
 from afresh.api.agent_class import Image, PidsLimit
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.package_status import MAX_REQUEST, MAX_SUBTASKS, WorkPackageStatus
-from afresh.api.repository import Repository
+from afresh.api.repository import Repository, default_branch
 from afresh.api.resources import Money, ResourceRequirements
 from afresh.api.rules import MapBy, Rule
 from afresh.api.subtask import Guidance, Setup, SubtaskEntry, TimeoutSeconds, Verify
@@ -183,7 +183,7 @@ class WorkPackage(KubernetesObject):
     @property
     def branch(self) -> str:
         """The branch that the work goes to."""
-        return self.spec.repository.branch or f"afresh/{self.metadata.name}"
+        return self.spec.repository.branch or default_branch(self.metadata.name)
 
     def verify_of(self, entry: SubtaskEntry) -> Verify:
         """Return the acceptance command of `entry`: its own, else the package's.

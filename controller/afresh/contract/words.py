@@ -74,6 +74,7 @@ class Outcome(StrEnum):
     INFRASTRUCTURE = "Infrastructure"
     AUTH = "Auth"
     CONFIG = "Config"
+    BRANCH_IN_USE = "BranchInUse"
     BUDGET_EXCEEDED = "BudgetExceeded"
     CONFLICT = "Conflict"
     CANCELLED = "Cancelled"

@@ -132,7 +132,7 @@ class Others:
 class Observed:
     """One package, its children, and everything else that a decision may rest on.
 
-    `rival` is the name (`namespace/name`) of the older package on the same repository and branch.
+    `rival` is the name of the package of this namespace that has the repository's branch instead.
     `isolated`: the NetworkPolicies that its episodes need are there and say what they must.
     `obstacle` is the API server's refusal of what was asked of it a moment ago.
     """

@@ -47,13 +47,15 @@ TABLE: dict[Outcome, Row] = {
     Outcome.INFRASTRUCTURE: Row(Next.BACKOFF),
     Outcome.AUTH: Row(Next.PROBE),
     Outcome.CONFIG: Row(Next.PROBE),
+    Outcome.BRANCH_IN_USE: Row(Next.PROBE),
     Outcome.BUDGET_EXCEEDED: Row(Next.STOP),
     Outcome.CONFLICT: Row(Next.RETRY),
     Outcome.CANCELLED: Row(Next.RETRY),
 }
 
 # When several outcomes fit, the first of these holds. Success and Conflict are not here: Success
-# needs its own conditions, and a Conflict is only known once everything else went well.
+# needs its own conditions, a Conflict is only known once everything else went well, and the branch
+# is found to be in use before anything else or after it.
 PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.CANCELLED,
     Outcome.BUDGET_EXCEEDED,

@@ -60,7 +60,11 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
     else:
         start = (_start(seen, standing, wanted),)
     held = answer
-    if answer.phase in ENDED:
+    if waits and record and record.reason == Reason.BRANCH_IN_USE and answer.phase in ENDED:
+        held = Answer(
+            phase=PackagePhase.STALLED, reason=Reason.BRANCH_IN_USE, message=record.message
+        )
+    elif answer.phase in ENDED:
         why = seen.obstacle or (record.message if record else "")
         message = f"{BEHIND} It waits: {why}" if why else BEHIND
         held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)

@@ -59,7 +59,7 @@ def _guidance(package: WorkPackage) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:
-    """Another package works on the same branch."""
+    """Another package of the namespace works on the same branch."""
     if seen.rival is None:
         return None
     return stall(

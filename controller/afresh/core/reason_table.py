@@ -49,9 +49,12 @@ _ABOUT_PACKAGES = (
     ReasonRow("AgentClassNotFound", _PACKAGE,
         "There is no AgentClass of the name in `spec.agentClassName`.",
         "Correct the name, or have the class created."),
-    ReasonRow("BranchInUse", _PACKAGE,
-        "Another package works on the same branch of the same repository.",
-        "Delete the other package, or make this one anew with another `spec.repository.branch`."),
+    ReasonRow("BranchInUse", _ALL,
+        "An older package of the namespace works on the same branch of the same repository, or the "
+        "branch carries commits of a package of another namespace. For those it is looked again "
+        "after 30, 60 ... at most 300 s.",
+        "Wait for the other package, delete or suspend it before it starts, or make this one anew "
+        "with another `spec.repository.branch`."),
     ReasonRow("ImageNotAllowed", _PACKAGE,
         "`spec.image` or a `verify.image` is neither the class's image nor matched by its "
         "`allowedImages`.",

@@ -32,7 +32,7 @@ IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
 LIVE_REASONS = frozenset(
     {str(Reason.EPISODE_RUNNING), str(Reason.EPISODE_QUEUED), str(Reason.WAITING)}
 )
-STALLING = frozenset({str(Outcome.AUTH), str(Outcome.CONFIG)})
+STALLING = frozenset(map(str, (Outcome.AUTH, Outcome.CONFIG, Outcome.BRANCH_IN_USE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from afresh.contract.pod_layout import (
     MANAGED_BY,
 )
 from afresh.contract.report import Report
+from afresh.kube.branches import Branches
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -48,6 +49,7 @@ class Cache:
         self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
         self._hints: dict[str, tuple[str, Report]] = {}
         self._unfinished: set[Name] = set()
+        self.branches = Branches()
         # An answer to a request may come after the watch has told that the object is gone.
         self._gone: dict[Resource, dict[str, int]] = {kind: {} for kind in WATCHED}
         self.claims: dict[str, Manifest] = {}
@@ -66,6 +68,8 @@ class Cache:
         self._objects[kind][name] = _slim(kind, body)
         if kind is JOBS:
             self._note_end(name, body)
+        if kind is WORK_PACKAGES:
+            self.branches.put(body)
         package = package_of(body)
         if package:
             self._children[kind, package].add(name)
@@ -81,6 +85,8 @@ class Cache:
         if kind is JOBS:
             self._unfinished.discard(name)
             self._hints.pop(body["metadata"]["uid"], None)
+        if kind is WORK_PACKAGES:
+            self.branches.drop(body)
 
     def keep_hint(self, job: str, pod: str, report: Report) -> None:
         """Keep what the runner in `pod` has reported (both by UID), until the Job is gone."""

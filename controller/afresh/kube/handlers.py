@@ -150,12 +150,13 @@ class Waker:
 
     def _rivals(self, body: Manifest) -> list[Key]:
         """Stalled packages that may go on now that this one has changed or gone."""
-        return [
-            Key(item["metadata"]["namespace"], item["metadata"]["name"])
-            for item in self._cache.all(WORK_PACKAGES)
-            if item.get("status", {}).get("reason") == Reason.BRANCH_IN_USE
-            and item["metadata"]["uid"] != body["metadata"]["uid"]
-        ]
+        namespace = body["metadata"]["namespace"]
+        sharing = (Key(namespace, name) for name in self._cache.branches.sharing(body))
+        return [key for key in sharing if self._waits_for_branch(key)]
+
+    def _waits_for_branch(self, key: Key) -> bool:
+        package = self._cache.get(WORK_PACKAGES, *key) or {}
+        return bool(package.get("status", {}).get("reason") == Reason.BRANCH_IN_USE)
 
 
 def registry_of(waker: Waker) -> kopf.OperatorRegistry:

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from afresh.api.agent_class import AgentClass
 from afresh.api.meta import KubernetesObject
 from afresh.api.package_status import SubtaskRecord
-from afresh.api.phases import ENDED
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import LABEL_PACKAGE
@@ -68,7 +67,7 @@ class Observer:
             now=now,
             package=package,
             agent_class=agent_class,
-            rival=self._rival(package),
+            rival=self.cache.branches.rival(*key),
             others=others(self.cache, package, agent_class, now) if agent_class else Others(),
             subtasks=tuple(
                 parse(SubtaskObject, item)
@@ -83,24 +82,6 @@ class Observer:
     def _agent_class(self, name: str) -> AgentClass | None:
         raw = self.cache.get(AGENT_CLASSES, "", name)
         return parse(AgentClass, raw) if raw else None
-
-    def _rival(self, package: WorkPackage) -> str | None:
-        """The older package at work on the same branch, if there is one (S1-11)."""
-        mine = _branch_key(package)
-        rivals = []
-        for raw in self.cache.all(WORK_PACKAGES):
-            if raw["metadata"]["uid"] == package.metadata.uid or not _same_url(raw, package):
-                continue
-            try:
-                other = parse(WorkPackage, raw)
-            except UnreadableError:
-                continue  # it cannot be at work
-            if _branch_key(other) == mine and other.status.phase not in ENDED:
-                rivals.append(other)
-        first = min(rivals, key=_claim, default=None)
-        if first is None or _claim(package) < _claim(first):
-            return None
-        return f"{first.metadata.namespace}/{first.metadata.name}"
 
     async def _episodes(self, key: Key, package: WorkPackage, now: datetime) -> tuple[Episode, ...]:
         await self._look_for_lost_jobs(key, package)
@@ -220,19 +201,6 @@ def _is_of_former_run(pod: Manifest, job: Manifest) -> bool:
     return not since or parse_time(pod["metadata"]["creationTimestamp"]) < parse_time(since)
 
 
-def _same_url(raw: Manifest, package: WorkPackage) -> bool:
-    url = raw.get("spec", {}).get("repository", {}).get("url", "")
-    return _plain_url(url) == _plain_url(package.spec.repository.url)
-
-
-def _branch_key(package: WorkPackage) -> tuple[str, str]:
-    return _plain_url(package.spec.repository.url), package.branch
-
-
-def _plain_url(url: str) -> str:
-    return str(url).rstrip("/").removesuffix(".git").lower()
-
-
 def _told(episode: Episode) -> bool:
     return episode.report is not None and episode.report.final
 
@@ -259,21 +227,6 @@ def _name_of(package: WorkPackage, episode: Episode) -> str:
         return sync_name(metadata.name, episode.attempt, metadata.uid)
     first = episode.members[0]
     return job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
-
-
-def _claim(package: WorkPackage) -> tuple[bool, tuple[str, str, str]]:
-    """Who is at work holds the branch; among the others, the oldest comes first."""
-    at_work = any(record.phase in IN_EPISODE for record in package.status.subtasks)
-    return not at_work, _age(package)
-
-
-def _age(package: WorkPackage) -> tuple[str, str, str]:
-    created = package.metadata.creation_timestamp
-    return (
-        created.isoformat() if created else "",
-        package.metadata.namespace,
-        package.metadata.name,
-    )
 
 
 def _starts_slowly(job: Manifest, pod: Manifest | None, now: datetime) -> bool:

@@ -26,11 +26,12 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit with its message taken apart."""
+    """A commit with its message taken apart; `parent` is its first one, if it has any."""
 
     id: str
     date: int
     subject: str
+    parent: str = ""
     body: str = ""
     trailers: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +71,7 @@ def plan_message(order: Order, digest: str, marked: PlanLine | None = None) -> s
 
 def read_commits(git: Git, *revisions: str, most: int = MOST_COMMITS) -> tuple[Commit, ...]:
     """Return the commits of `git log`, newest first, as far as they have been fetched."""
-    log = git.run("log", "-z", f"-n{most}", "--format=%H %ct%n%B", *revisions, "--")
+    log = git.run("log", "-z", f"-n{most}", "--format=%H %ct %P%n%B", *revisions, "--")
     return tuple(_parse(entry) for entry in log.decode(errors="replace").split("\0") if entry)
 
 
@@ -81,6 +82,22 @@ def find_done(commits: Iterable[Commit], order: Order, task: Task | PlanLine) ->
         if named and _holds(commit, order, task.revision):
             return commit
     return None
+
+
+def is_of_another_namespace(commits: Sequence[Commit], order: Order) -> bool:
+    """Whether a package of another namespace has put commits on the branch.
+
+    `commits` are the branch's own, newest first. What a person has merged into it does not count.
+    """
+    by_id = {commit.id: commit for commit in commits}
+    ours = order.package.partition("/")[0]
+    commit = commits[0] if commits else None
+    while commit:
+        owner = commit.trailers.get(PACKAGE, "")
+        if owner and owner.partition("/")[0] != ours:
+            return True
+        commit = by_id.get(commit.parent)
+    return False
 
 
 def caught_up(order: Order, commits: Sequence[Commit]) -> tuple[PlanLine, ...]:
@@ -115,7 +132,7 @@ def _holds(commit: Commit, order: Order, wanted: int) -> bool:
 
 def _parse(entry: str) -> Commit:
     first, _, text = entry.partition("\n")
-    identity, _, date = first.partition(" ")
+    identity, date, *parents = first.split()
     paragraphs = text.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].splitlines()]
     trailers = {match[1]: match[2] for match in matches if match}
@@ -125,6 +142,7 @@ def _parse(entry: str) -> Commit:
         id=identity,
         date=int(date),
         subject=paragraphs[0],
+        parent=parents[0] if parents else "",
         body="\n\n".join(paragraphs[1:-1] if trailers else paragraphs[1:]),
         trailers=trailers,
     )

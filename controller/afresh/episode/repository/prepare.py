@@ -12,7 +12,7 @@ from afresh.episode.ending import Ended
 from afresh.episode.repository import refusals
 from afresh.episode.repository.git import FETCH, REMOTE_SECONDS, Git, Running
 from afresh.episode.repository.git_faults import Fault, GitError
-from afresh.episode.repository.history import Commit, read_commits
+from afresh.episode.repository.history import Commit, is_of_another_namespace, read_commits
 from afresh.episode.repository.reach import can_connect
 
 HEAD_REF = "refs/afresh/head"
@@ -48,10 +48,11 @@ def begin_fetch(git: Git, order: Order) -> Running:
 def fetch_start(git: Git, order: Order, begun: Running | None = None) -> Start:
     """Fetch the branch with its own commits, or the base if there is no branch yet.
 
-    `begun` is what `begin_fetch` has returned. Raises Ended when the remote cannot be used.
+    `begun` is what `begin_fetch` has returned. Raises Ended when the remote cannot be used, and
+    when the branch is another namespace's.
     """
     try:
-        return _from_branch(git, order, begun)
+        return _if_ours(order, _from_branch(git, order, begun))
     except GitError as error:
         if error.fault is not Fault.REF_MISSING:
             raise refusals.remote_problem(order, error) from error
@@ -80,13 +81,19 @@ def fetch_moved(git: Git, order: Order) -> Start:
                 f'The branch "{order.repository.branch}" was deleted by somebody else.',
             ) from error
         raise refusals.remote_problem(order, error) from error
-    return Start(head=head.id, expected=head.id, date=head.date, commits=own)
+    return _if_ours(order, Start(head=head.id, expected=head.id, date=head.date, commits=own))
 
 
 def start_at(git: Git, commit: str, before: Start) -> Start:
     """Return the start from `commit`, which this runner has put on the branch after `before`."""
     (head,) = read_commits(git, commit, most=1)
     return Start(head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits))
+
+
+def _if_ours(order: Order, start: Start) -> Start:
+    if is_of_another_namespace(start.commits, order):
+        raise refusals.foreign_commits(order)
+    return start
 
 
 def _from_branch(git: Git, order: Order, begun: Running | None) -> Start:

@@ -51,6 +51,16 @@ def remote_problem(order: Order, error: GitError) -> Ended:
     return unreachable(repository.url)
 
 
+def foreign_commits(order: Order) -> Ended:
+    """Return how the episode ends on a branch with commits of another namespace's package."""
+    url, branch = public_url(order.repository.url), order.repository.branch
+    return Ended(
+        Outcome.BRANCH_IN_USE,
+        "Make the WorkPackage anew with another spec.repository.branch: the branch "
+        f'"{branch}" of {url} carries commits of another package.',
+    )
+
+
 def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> Ended:
     """Return how the episode ends when nobody answers at an address, which `field` gives."""
     return Ended(
