@@ -6,9 +6,9 @@ import pytest
 
 from afresh.core.names import job_name
 from afresh.kube.cache import Cache
-from afresh.kube.client import JOBS, PODS, SUBTASKS, Resource
+from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, Resource
 from afresh.kube.errors import UnavailableError
-from tests.kube.journeys import by_subtask, entries
+from tests.kube.journeys import CLAUDE, by_subtask, entries
 from tests.kube.world import KEY, World, make_world
 
 WEBHOOK = 'POST jobs: failed calling webhook "mjob.kb.io": connection refused'
@@ -64,6 +64,39 @@ async def test_an_object_of_another_under_a_name_of_ours_is_told_and_deleting_it
     assert (held["phase"], held["reason"]) == ("Stalled", "StartRefused")
     assert f"Another {name} is there already" in held["conditions"][0]["message"]
     assert markers(world) == ["[x]", "[x]"]
+
+
+async def test_a_refused_child_does_not_keep_back_the_deletion_of_a_cancelled_job() -> None:
+    world = two_subtasks()
+    world.node.lasts = lambda *_: 1000
+    await turns(world, 5)
+    own = {"name": f"{KEY.name}-c", "namespace": KEY.namespace}
+    world.api.put_new(SUBTASKS, {"kind": "Another", "metadata": own, "spec": {}})
+    world.edit(subtasks=entries("ABC"))
+    world.annotate(cancel="now")
+    (running,) = world.api.of_kind(JOBS)
+
+    await turns(world, 10)
+
+    names = [job["metadata"]["name"] for job in world.api.of_kind(JOBS)]
+    assert running["metadata"]["name"] not in names
+    assert world.status()["reason"] == "StartRefused"
+
+
+async def test_a_gate_is_closed_although_a_child_is_refused() -> None:
+    world = make_world(
+        {"subtasks": entries("AB")}, judge=by_subtask(), kind=CLAUDE, refuses=lambda _: True
+    )
+    world.node.lasts = lambda *_: 12
+    await turns(world, 5)
+    own = {"name": f"{KEY.name}-c", "namespace": KEY.namespace}
+    world.api.put_new(SUBTASKS, {"kind": "Another", "metadata": own, "spec": {}})
+    world.edit(subtasks=entries("ABC"))
+
+    await turns(world, 20)
+
+    (agent_class,) = world.api.of_kind(AGENT_CLASSES)
+    assert [gate["secretName"] for gate in agent_class["status"]["gates"]] == ["anthropic"]
 
 
 async def test_a_pod_of_another_with_the_packages_label_is_nobodys_concern() -> None:

@@ -64,13 +64,19 @@ class Loop:
         is_told = len(missing) > MANY and seen.package.status.phase is None
         if is_told:
             await self._replace_status(WORK_PACKAGES, seen.package, first_status(seen))
-        failure = await self._apply(seen, missing)
-        if is_told or (missing and failure is None):
+        failures = _Failures()
+        await self._apply(seen, missing, failures)
+        tried = missing
+        if is_told or (missing and not failures.any):
             seen = await self.observer.observe(key, now=now) or seen
-            decision = decide(seen)
+            decision, tried = decide(seen), []
         # No await since the decision: nobody else has counted on what is claimed here.
         with self._claimed(seen, decision):
-            failure = failure or await self._apply(seen, decision.actions)
+            left = [item for item in decision.actions if item not in tried]
+            await self._apply(seen, left, failures)
+        if failures.passing:
+            raise failures.passing
+        failure = failures.refusal
         if failure:
             seen, decision = _without_starts(seen, failure)
         await self._write(seen, decision)
@@ -108,26 +114,26 @@ class Loop:
             for name in claims:
                 del self.cache.claims[name]
 
-    async def _apply(self, seen: Observed, actions: Iterable[Action]) -> KubeError | None:
-        """Perform the actions; return the first refusal, after which nothing starts any more.
+    async def _apply(
+        self, seen: Observed, actions: Iterable[Action], failures: "_Failures"
+    ) -> None:
+        """Try every action and note what failed; after the first failure nothing starts any more.
 
-        A start that cannot be made now is one: a webhook can be down for long. Raises KubeError for
-        other trouble that passes: the step is taken again.
+        A start that cannot be made now is refused: a webhook can be down for long.
         """
-        refusal: KubeError | None = None
         for action in actions:
             starts = isinstance(action, StartEpisode | StartSync)
-            if refusal and starts:
+            if starts and failures.any:
                 continue
             try:
                 await self.applier.apply(seen, action)
             except RefusedError as error:
-                refusal = refusal or error
-            except UnavailableError as error:
-                if not starts:
-                    raise
-                refusal = error
-        return refusal
+                failures.refusal = failures.refusal or error
+            except KubeError as error:
+                if starts and isinstance(error, UnavailableError):
+                    failures.refusal = error
+                else:
+                    failures.passing = failures.passing or error
 
     async def _write(self, seen: Observed, decision: Decision) -> None:
         """Write the status onto the very versions that were observed.
@@ -200,6 +206,23 @@ class Loop:
         except KubeError as error:
             registry.EVENTS_LOST.inc()
             log.warning("event_lost", reason=note.reason, error=str(error))
+
+
+@dataclass
+class _Failures:
+    """What failed in one step.
+
+    `refusal`: the API server did not take something, and the status says so. `passing`: a conflict,
+    or a server that does not answer; nothing is recorded, and the step is taken again.
+    """
+
+    refusal: KubeError | None = None
+    passing: KubeError | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything failed."""
+        return bool(self.refusal or self.passing)
 
 
 def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
