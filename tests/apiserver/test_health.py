@@ -113,7 +113,7 @@ async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_l
     gate: Gate, as_operator: None, kubectl: Kubectl, namespace: str
 ) -> None:
     kube, cache, stop = await Kube.connect(), Cache(), asyncio.Event()
-    waker = Waker(cache, KeyQueue())
+    waker = Waker(cache, KeyQueue(), KeyQueue())
     resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=(namespace,))
     await resync.fill()
     watching = asyncio.create_task(handlers.watch(waker, namespaces=(namespace,), stop=stop))

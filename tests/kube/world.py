@@ -7,6 +7,7 @@ due, so a wake-up that is missing shows as a world that never comes to rest.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
@@ -44,7 +45,9 @@ class Operator:
         self.woken: dict[Key, None] = {}
         self.due: dict[Key, timedelta] = {}
         queue: Any = self
-        self._waker = Waker(self.cache, queue)
+        self.classes: dict[Key, None] = {}
+        classes: Any = SimpleNamespace(add=self.classes.setdefault)
+        self._waker = Waker(self.cache, queue, classes)
         self._seen = dict.fromkeys(WATCHED, len(api.told) if seen is None else seen)
         kube: Any = api
         isolation = Isolation(kube=kube, cache=self.cache)

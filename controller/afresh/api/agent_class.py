@@ -245,7 +245,7 @@ class AgentClassStatus(ApiModel):
     """What the operator observed."""
 
     conditions: Conditions = ()
-    """The state of the class. Not used yet."""
+    """The state of the class: Ready, and why it is not."""
     gates: Annotated[tuple[Gate, ...], MapBy("namespace", "secret_name")] = Field(
         default=(), max_length=1000
     )

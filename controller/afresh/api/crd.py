@@ -53,6 +53,7 @@ KINDS = (
             ("Adapter", "string", ".spec.adapter"),
             ("Model", "string", ".spec.model"),
             ("Image", "string", ".spec.image"),
+            ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
             _AGE,
         ),
         selectable_fields=(".spec.adapter",),

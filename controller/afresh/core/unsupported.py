@@ -12,26 +12,37 @@ from afresh.contract.words import ContextMode, CredentialsMode
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
-    """Return a sentence for each field that is set and not acted on; it names the mend."""
-    adapter, credentials = agent_class.adapter, agent_class.credentials
+    """Return a sentence for each field that is set and not acted on; it names the fix."""
+    adapter = agent_class.adapter
     abilities = ABILITIES[adapter]
-    if agent_class.model_api and agent_class.model_api not in abilities.model_apis:
-        known = " or ".join(abilities.model_apis)
-        mend = f"set it to {known}" if known else "remove it"
-        yield f"The adapter {adapter} does not speak spec.modelAPI of the AgentClass; {mend}."
+    yield from unsupported_of_class(agent_class)
     if package.context.mode is not ContextMode.FRESH_PER_SUBTASK and not abilities.resumes:
         yield (
             f"The adapter {adapter} of the AgentClass cannot keep one context over several "
             "subtasks; set spec.context.mode to FreshPerSubtask."
         )
-    is_gateway = credentials is not None and credentials.mode is CredentialsMode.GATEWAY
-    if package.budget and not (abilities.model_apis and is_gateway):
+    if package.budget and not (abilities.model_apis and _has_gateway(agent_class)):
         yield (
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."
         )
-    if is_gateway and not abilities.model_apis:
+
+
+def unsupported_of_class(agent_class: AgentClassSpec) -> Iterator[str]:
+    """Return the sentences that are true of the class whatever a package asks for."""
+    adapter = agent_class.adapter
+    apis = ABILITIES[adapter].model_apis
+    if agent_class.model_api and agent_class.model_api not in apis:
+        known = " or ".join(apis)
+        fix = f"set it to {known}" if known else "remove it"
+        yield f"The adapter {adapter} does not speak spec.modelAPI of the AgentClass; {fix}."
+    if _has_gateway(agent_class) and not apis:
         yield (
             f"The adapter {adapter} does not use the gateway; set spec.credentials.mode of the "
             "AgentClass to Environment, or remove spec.credentials."
         )
+
+
+def _has_gateway(agent_class: AgentClassSpec) -> bool:
+    credentials = agent_class.credentials
+    return credentials is not None and credentials.mode is CredentialsMode.GATEWAY

@@ -18,6 +18,7 @@ from afresh import clock
 from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
 from afresh.kube.cache import LABELLED, OURS, WATCHED, Cache, package_of
+from afresh.kube.class_loop import class_key
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -100,9 +101,10 @@ class _Backoffs:
 class Waker:
     """What the handlers do with what they see."""
 
-    def __init__(self, cache: Cache, queue: KeyQueue) -> None:
+    def __init__(self, cache: Cache, queue: KeyQueue, classes: KeyQueue) -> None:
         self._cache = cache
         self._queue = queue
+        self._classes = classes
         self.missed = Missed()
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
@@ -112,6 +114,8 @@ class Waker:
             self._cache.drop(kind, body)
         else:
             self._cache.put(kind, body)
+        if kind is AGENT_CLASSES:
+            self._classes.add(class_key(body))
         concerned = self._concerned(kind, body)
         if (ran and not self._cache.runs(body)) or (kind is WORK_PACKAGES and change == "DELETED"):
             concerned += self._line(kind, body)

@@ -4,6 +4,8 @@ import asyncio
 import signal
 import time
 from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -13,6 +15,7 @@ from afresh import clock
 from afresh.kube import handlers, leadership
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
+from afresh.kube.class_loop import ClassLoop
 from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
 from afresh.kube.handlers import Waker
@@ -22,7 +25,7 @@ from afresh.kube.isolation import Isolation
 from afresh.kube.lifetime import serving, until, while_open
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
-from afresh.kube.queue import KeyQueue
+from afresh.kube.queue import Key, KeyQueue
 from afresh.kube.report_server import ReportServer
 from afresh.kube.resync import Resync
 from afresh.logs import get_logger
@@ -67,7 +70,8 @@ async def _lead(
 ) -> None:
     """Do the operator's work until `stop` is set."""
     cache, queue = Cache(), KeyQueue()
-    waker = Waker(cache, queue)
+    classes = KeyQueue(registry.CLASS_CONTROLLER)
+    waker = Waker(cache, queue, classes)
     health.checks += [lambda: _stuck(queue, stuck_seconds), waker.missed.late]
     loop = _loop(settings, kube, cache, queue)
     reports = ReportServer(kube=kube, cache=cache, queue=queue)
@@ -81,6 +85,10 @@ async def _lead(
         registry.MAX_WORKERS.labels(registry.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
             await stack.enter_async_context(while_open(_work(loop, queue)))
+        registry.MAX_WORKERS.labels(registry.CLASS_CONTROLLER).set(1)
+        await stack.enter_async_context(
+            while_open(_work(ClassLoop(kube, cache), classes, registry.CLASS_CONTROLLER))
+        )
         await stack.enter_async_context(while_open(resync.run()))
         health.waits_for = None
         log.info("started", namespaces=settings.namespaces or "all")
@@ -115,14 +123,21 @@ def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop
     )
 
 
-async def _work(loop: Loop, queue: KeyQueue) -> None:
+class Steps(Protocol):
+    """A loop's body."""
+
+    async def step(self, key: Key, *, now: datetime) -> timedelta | None:
+        """Take one step for `key`; return when to look again. Raises KubeError."""
+
+
+async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROLLER) -> None:
     """Reconcile keys one after another. A failure of one key is no failure of the loop."""
     while True:
         key = await queue.get()
         # Every line that is logged on the way has it, Events beside the loop included.
-        structlog.contextvars.bind_contextvars(package=str(key))
+        structlog.contextvars.bind_contextvars(**_named(key))
         began = time.perf_counter()
-        registry.ACTIVE_WORKERS.labels(registry.CONTROLLER).inc()
+        registry.ACTIVE_WORKERS.labels(controller).inc()
         result = "success"
         try:
             again = await loop.step(key, now=clock.now())
@@ -145,7 +160,12 @@ async def _work(loop: Loop, queue: KeyQueue) -> None:
             result = "error"
         finally:
             queue.done(key)
-            registry.reconciled(result, time.perf_counter() - began)
+            registry.reconciled(controller, result, time.perf_counter() - began)
+
+
+def _named(key: Key) -> dict[str, str]:
+    """What a log line says of a key: a class is in no namespace."""
+    return {"package": str(key)} if key.namespace else {"agent_class": key.name}
 
 
 def _metrics_app(health: Health) -> web.Application:

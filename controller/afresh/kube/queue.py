@@ -8,6 +8,7 @@ import heapq
 from datetime import timedelta
 from typing import NamedTuple
 
+from afresh.metrics import registry
 from afresh.metrics.queue import QueueMeter
 
 FIRST_DELAY = 0.2
@@ -29,7 +30,7 @@ class Key(NamedTuple):
 class KeyQueue:
     """Keys that wait to be reconciled. For use within one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, controller: str = registry.CONTROLLER) -> None:
         self._waiting: dict[Key, None] = {}
         self._working: dict[Key, float] = {}
         self._again: set[Key] = set()
@@ -37,7 +38,7 @@ class KeyQueue:
         self._heap: list[tuple[float, Key]] = []
         self._failures: dict[Key, int] = {}
         self._changed = asyncio.Event()
-        self._meter = QueueMeter()
+        self._meter = QueueMeter(controller)
 
     def add(self, key: Key) -> None:
         """Hand `key` out as soon as a worker is free."""

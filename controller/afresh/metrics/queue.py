@@ -9,8 +9,8 @@ from afresh.metrics import registry
 class QueueMeter:
     """Is told what happens to keys. For use within one event loop."""
 
-    def __init__(self) -> None:
-        names = (registry.CONTROLLER, registry.CONTROLLER)
+    def __init__(self, controller: str) -> None:
+        names = (controller, controller)
         self._depth = registry.QUEUE_DEPTH.labels(*names)
         self._adds = registry.QUEUE_ADDS.labels(*names)
         self._waits = registry.QUEUE_SECONDS.labels(*names)

@@ -22,6 +22,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 REGISTRY = CollectorRegistry()
 CONTROLLER = "workpackage"
+CLASS_CONTROLLER = "agentclass"
 NONE = "<none>"
 FAST = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10, 60)
 SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 3600)
@@ -140,15 +141,16 @@ EVENTS_LOST = counter("afresh_events_lost_total", "Kubernetes Events that could 
 
 BUILD.labels(version=__version__).set(1)
 ProcessCollector(registry=REGISTRY)
-for _result in ("success", "requeue_after", "requeue", "error"):
-    RECONCILES.labels(CONTROLLER, _result)
-RECONCILE_ERRORS.labels(CONTROLLER)
+for _controller in (CONTROLLER, CLASS_CONTROLLER):
+    for _result in ("success", "requeue_after", "requeue", "error"):
+        RECONCILES.labels(_controller, _result)
+    RECONCILE_ERRORS.labels(_controller)
 
 
-def reconciled(result: str, seconds: float) -> None:
-    """Count one step of the loop that a worker has ended."""
-    ACTIVE_WORKERS.labels(CONTROLLER).dec()
-    RECONCILES.labels(CONTROLLER, result).inc()
-    RECONCILE_SECONDS.labels(CONTROLLER).observe(seconds)
+def reconciled(controller: str, result: str, seconds: float) -> None:
+    """Count one step of a loop that a worker has ended."""
+    ACTIVE_WORKERS.labels(controller).dec()
+    RECONCILES.labels(controller, result).inc()
+    RECONCILE_SECONDS.labels(controller).observe(seconds)
     if result == "error":
-        RECONCILE_ERRORS.labels(CONTROLLER).inc()
+        RECONCILE_ERRORS.labels(controller).inc()

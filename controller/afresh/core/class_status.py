@@ -1,0 +1,84 @@
+"""What the operator concludes from an AgentClass alone: whether packages may use it. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+
+from afresh.api.agent_class import AgentClass, AgentClassSpec
+from afresh.api.conditions import Condition
+from afresh.api.resources import quantity_value
+from afresh.core.ceilings import AMOUNTS
+from afresh.core.unsupported import unsupported_of_class
+
+
+class ClassReason(StrEnum):
+    """Why a class is ready, or is not."""
+
+    ACCEPTED = "Accepted"
+    UNREADABLE = "Unreadable"
+    NOT_SUPPORTED = "NotSupported"
+    ABOVE_CEILING = "AboveCeiling"
+
+
+READY = "Ready"
+ACCEPTED = "Packages may use this class."
+
+
+def class_conditions(agent_class: AgentClass, now: datetime) -> tuple[Condition, ...]:
+    """Return the conditions of a class; one that is as before keeps its time."""
+    problem = next(_problems(agent_class.spec), None)
+    reason, message = problem or (ClassReason.ACCEPTED, ACCEPTED)
+    old = agent_class.status.conditions
+    generation = agent_class.metadata.generation
+    return (_ready(problem is None, reason, message, generation=generation, now=now, old=old),)
+
+
+def unreadable_class(
+    generation: int, message: str, now: datetime, old: tuple[Condition, ...]
+) -> tuple[Condition, ...]:
+    """Return the conditions of a class that cannot be read; `message` says why."""
+    reason = ClassReason.UNREADABLE
+    return (_ready(False, reason, message, generation=generation, now=now, old=old),)
+
+
+def _problems(spec: AgentClassSpec) -> Iterator[tuple[ClassReason, str]]:
+    for sentence in unsupported_of_class(spec):
+        yield ClassReason.NOT_SUPPORTED, sentence
+    for name in AMOUNTS:
+        own, ceiling = getattr(spec.resources.limits, name), getattr(spec.ceilings.limits, name)
+        if own and ceiling and quantity_value(own) > quantity_value(ceiling):
+            field = name.replace("_", "-")
+            yield (
+                ClassReason.ABOVE_CEILING,
+                f"Raise spec.ceilings.limits.{field} or lower spec.resources.limits.{field}: the "
+                f"class itself asks for {own} and lets a package ask for {ceiling} at most.",
+            )
+    most = spec.ceilings.pids_limit
+    if most and spec.pids_limit > most:
+        yield (
+            ClassReason.ABOVE_CEILING,
+            "Raise spec.ceilings.pidsLimit or lower spec.pidsLimit: the class itself asks for "
+            f"{spec.pids_limit} and lets a package ask for {most} at most.",
+        )
+
+
+def _ready(
+    holds: bool,
+    reason: ClassReason,
+    message: str,
+    *,
+    generation: int,
+    now: datetime,
+    old: tuple[Condition, ...],
+) -> Condition:
+    status = "True" if holds else "False"
+    before = next((item for item in old if item.type == READY), None)
+    same = before is not None and before.status == status
+    return Condition(
+        type=READY,
+        status=status,
+        reason=reason,
+        message=message,
+        observed_generation=generation,
+        last_transition_time=before.last_transition_time if before and same else now,
+    )

@@ -1,0 +1,64 @@
+"""One step for one AgentClass: read it, and write its conditions where they have changed.
+
+Owns `status.conditions` of a class. The gates beside them are the packages' (`apply`).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.conditions import Condition, Conditions
+from afresh.core.class_status import class_conditions, unreadable_class
+from afresh.kube.cache import Cache
+from afresh.kube.client import AGENT_CLASSES, Kube, Manifest
+from afresh.kube.errors import UnreadableError
+from afresh.kube.observe import parse
+from afresh.kube.queue import Key
+
+_CONDITIONS: TypeAdapter[tuple[Condition, ...]] = TypeAdapter(Conditions)
+
+
+def class_key(body: Manifest) -> Key:
+    """Return the key of an AgentClass, which is in no namespace."""
+    return Key("", body["metadata"]["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLoop:
+    """The steps for AgentClasses. Nothing is remembered between two of them."""
+
+    kube: Kube
+    cache: Cache
+
+    async def step(self, key: Key, *, now: datetime) -> timedelta | None:
+        """Write the conditions of the class, if they differ. Raises KubeError."""
+        raw = self.cache.get(AGENT_CLASSES, "", key.name)
+        if raw is None or "deletionTimestamp" in raw["metadata"]:
+            return None
+        status: dict[str, Any] = raw.get("status", {})
+        wanted = [item.to_manifest() for item in _conditions(raw, now)]
+        if wanted != status.get("conditions"):
+            changed = {**status, "conditions": wanted}
+            self.cache.put(
+                AGENT_CLASSES, await self.kube.replace_part(AGENT_CLASSES, raw, "status", changed)
+            )
+        return None
+
+
+def _conditions(raw: Manifest, now: datetime) -> tuple[Condition, ...]:
+    now = now.replace(microsecond=0)
+    try:
+        return class_conditions(parse(AgentClass, raw), now)
+    except UnreadableError as error:
+        generation = raw["metadata"].get("generation", 0)
+        return unreadable_class(generation, str(error), now, _known(raw))
+
+
+def _known(raw: Manifest) -> tuple[Condition, ...]:
+    try:
+        return _CONDITIONS.validate_python(raw.get("status", {}).get("conditions", ()))
+    except ValidationError:
+        return ()
