@@ -8,6 +8,7 @@ import pytest
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.aider import NO_COMMANDS, AiderAdapter, AiderReader
 from afresh.adapters.default_models import DEFAULT_MODELS
+from afresh.adapters.endings import FAILED
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent, Price
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
@@ -218,7 +219,7 @@ def test_line_is_for_people_unless_it_is_empty():
 
 
 def test_message_of_a_failure_is_what_was_said_last():
-    assert read(START, AUTH).verdict(0).message == f"The agent's program failed: {AUTH}"
+    assert read(START, AUTH).verdict(0).message == f"{FAILED} Details: {AUTH}"
     assert read("Traceback", "OSError: no space").verdict(1).message == (
-        "The agent's program failed: OSError: no space"
+        f"{FAILED} Details: OSError: no space"
     )

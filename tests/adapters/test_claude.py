@@ -7,6 +7,7 @@ import pytest
 
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.claude import ClaudeAdapter, ClaudeReader
+from afresh.adapters.endings import FAILED
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
@@ -237,7 +238,7 @@ def test_event_is_one_line_for_people_or_nothing(event: object, want: str | None
 def test_text_of_a_failure_is_one_printable_line():
     reader = read(BAD | {"result": "first\nsecond \ud800 \x1b[1m third"})
 
-    assert reader.verdict(1).message == "The agent's program failed: first second [1m third"
+    assert reader.verdict(1).message == f"{FAILED} Details: first second [1m third"
 
 
 @pytest.mark.parametrize(

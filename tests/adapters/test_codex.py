@@ -8,6 +8,7 @@ import pytest
 
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.codex import CONFIG_FILE, KEY_VARIABLE, CodexAdapter, CodexReader
+from afresh.adapters.endings import FAILED
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
@@ -203,7 +204,7 @@ def test_program_that_fails_before_its_first_event_is_judged_by_its_standard_err
     verdict = reader.verdict(1)
 
     assert verdict.outcome is Outcome.AGENT_ERROR
-    assert verdict.message == "The agent's program failed: Error: error loading config"
+    assert verdict.message == f"{FAILED} Details: Error: error loading config"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_event_is_short_for_people_or_nothing(event: object, want: str | None):
 def test_text_of_a_failure_is_one_printable_line():
     reader = read(failed("first\nsecond \ud800 \x1b[1m third"))
 
-    assert reader.verdict(1).message == "The agent's program failed: first second [1m third"
+    assert reader.verdict(1).message == f"{FAILED} Details: first second [1m third"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ reader = ClaudeAdapter().reader(behind_gateway=False)
 words = "hit your " * 110_000
 event = {"type": "result", "subtype": "error", "is_error": True, "result": words}
 reader.event(json.dumps(event))
-print(reader.verdict(1).message[:50])
+print(reader.verdict(1).message.rpartition("Details: ")[2][:50])
 """
 
 
@@ -29,5 +29,5 @@ def test_hostile_words_of_a_failure_take_no_more_than_a_pass_over_them():
         text=True,
     )
 
-    want = "The agent's program failed: hit your hit your hit \n"
+    want = ("hit your " * 9)[:50] + "\n"
     assert (done.stdout, done.returncode) == (want, 0), done.stderr

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
+from afresh.adapters.endings import FAILED
 from afresh.adapters.gemini import GeminiAdapter, GeminiReader
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
@@ -204,10 +205,10 @@ def test_words_of_the_provider_decide_only_where_there_is_no_gateway(text: str, 
 
 def test_failure_tells_the_last_error_where_the_result_tells_none():
     assert read(NO_FINISH, BAD).verdict(0).message == (
-        "The agent's program failed: Model stream ended without a finish reason."
+        f"{FAILED} Details: Model stream ended without a finish reason."
     )
     assert read(errors=("one", "two", " ")).verdict(42).message == (
-        "The agent's program refuses to run: two"
+        "The agent's program refuses to run; correct what the details name. Details: two"
     )
 
 

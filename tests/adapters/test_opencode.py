@@ -8,6 +8,7 @@ import pytest
 
 from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
 from afresh.adapters.default_models import DEFAULT_MODELS
+from afresh.adapters.endings import FAILED
 from afresh.adapters.opencode import OpenCodeAdapter, OpenCodeReader
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent, Price
@@ -237,10 +238,10 @@ def test_providers_words_decide_only_without_a_gateway(error: dict[str, Any], wa
 
 def test_message_of_a_failure_is_one_line_of_what_was_said_last():
     assert read(OVERLOADED).verdict(1).message == (
-        "The agent's program failed: APIError, status 529, Overloaded"
+        f"{FAILED} Details: APIError, status 529, Overloaded"
     )
     assert read(errors=("Error: Session not found\n",)).verdict(1).message == (
-        "The agent's program failed: Error: Session not found"
+        f"{FAILED} Details: Error: Session not found"
     )
 
 

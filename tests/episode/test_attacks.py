@@ -3,6 +3,7 @@
 import pytest
 
 from afresh.contract.words import Outcome
+from afresh.episode.repository.scope import EMBEDDED
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote, git
 
@@ -82,7 +83,7 @@ def test_embedded_repository_with_a_file_system_monitor_is_out_of_scope_and_runs
     pod.run(make_order(remote.url, agent))
 
     assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
-    assert pod.result.message == f"The agent left an embedded repository at {place}."
+    assert pod.result.message == f"{EMBEDDED} Details: {place}"
     assert not is_trapped(pod)
 
 

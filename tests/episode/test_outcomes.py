@@ -4,6 +4,9 @@ import pytest
 
 from afresh.contract.order import Step, Task, Verify
 from afresh.contract.words import Checkout, Outcome
+from afresh.episode.judgement import BLOCKED, NOT_WHY, SILENT
+from afresh.episode.repository.scope import OUTSIDE, TOO_MANY
+from afresh.episode.verify import ALTERED
 from tests.episode.pod import Pod, make_agent, make_order, make_task
 from tests.episode.servers import Remote
 
@@ -53,77 +56,79 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
             f"{WORK}; exit 3",
             make_task(),
             Outcome.AGENT_ERROR,
-            "The agent's program ended with exit code 3.",
+            "The agent's program ended with exit code 3; read the end of its log with afresh logs.",
             id="the agent ends with an error",
         ),
         pytest.param(
             "true",
             make_task(),
             Outcome.NO_CHANGES,
-            "The agent changed nothing and left no unchanged.md that says why.",
+            SILENT,
             id="nothing is changed and nothing is said",
         ),
         pytest.param(
             "echo ' ' > .afresh/outbox/unchanged.md",
             make_task(),
             Outcome.NO_CHANGES,
-            "The agent changed nothing and left no unchanged.md that says why.",
+            SILENT,
             id="nothing is changed and unchanged.md says nothing",
         ),
         pytest.param(
             "echo '  Which key\nsigns the tokens? ' > .afresh/outbox/blocked.md",
             make_task(),
             Outcome.BLOCKED,
-            "Which key signs the tokens?",
+            f"{BLOCKED} Details: Which key signs the tokens?",
             id="the agent asks for a decision",
         ),
         pytest.param(
             f"{WORK}; touch .afresh/outbox/blocked.md; exit 1",
             make_task(),
             Outcome.BLOCKED,
-            "The agent says that it cannot go on, and not why.",
+            f"{BLOCKED} Details: {NOT_WHY}",
             id="the agent is blocked and ends with an error",
         ),
         pytest.param(
             f"{WORK}; echo x > other.txt",
             make_task(files=("hello.txt",)),
             Outcome.OUT_OF_SCOPE,
-            "The agent changed files outside of the subtask's files: other.txt.",
+            f"{OUTSIDE} Details: other.txt",
             id="a file outside of the subtask's files is changed",
         ),
         pytest.param(
             "rm README.md",
             make_task(files=("hello.txt",)),
             Outcome.OUT_OF_SCOPE,
-            "The agent changed files outside of the subtask's files: README.md.",
+            f"{OUTSIDE} Details: README.md",
             id="a file outside of the subtask's files is deleted",
         ),
         pytest.param(
             "touch a b c",
             make_task(max_new_files=2),
             Outcome.OUT_OF_SCOPE,
-            "The agent added more files than maxNewFiles allows: a, b, c.",
+            f"{TOO_MANY} Details: a, b, c",
             id="more files are added than allowed",
         ),
         pytest.param(
             WORK,
             make_task(verify=Verify(command=("sh", "-c", "echo no greeting >&2; exit 4"))),
             Outcome.VERIFY_FAILED,
-            "The acceptance command ended with exit code 4 on the committed files.",
+            "The acceptance command ended with exit code 4 on the committed files; read its output "
+            "with afresh logs, then add guidance or correct the command.",
             id="the acceptance command fails",
         ),
         pytest.param(
             WORK,
             make_task(verify=Verify(command=("sh", "-c", "echo x > hello.txt"))),
             Outcome.VERIFY_FAILED,
-            "The acceptance command changed committed files: hello.txt.",
+            f"{ALTERED} Details: hello.txt",
             id="the acceptance command changes what was committed",
         ),
         pytest.param(
             WORK,
             make_task(verify=Verify(command=("sleep", "60"), timeout_seconds=1)),
             Outcome.VERIFY_FAILED,
-            "The acceptance command did not end within its time limit on the committed files.",
+            "The acceptance command did not end within its time limit on the committed files; "
+            "raise its timeoutSeconds, or have it do less.",
             id="the acceptance command does not end",
         ),
         pytest.param(

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.episode.repository.scope import Change, allowed, scope_problem
+from afresh.episode.repository.scope import (
+    EMBEDDED,
+    OUTSIDE,
+    TOO_MANY,
+    Change,
+    allowed,
+    scope_problem,
+)
 from tests.episode.pod import CONTROLLER, make_task
 
 
@@ -120,12 +127,12 @@ def test_no_globs_allow_everything():
         pytest.param(Change(path="b", status="D", mode="000000"), None, id="a file is deleted"),
         pytest.param(
             Change(path="c", status="M", mode="100644"),
-            "The agent changed files outside of the subtask's files: c.",
+            f"{OUTSIDE} Details: c",
             id="another file is changed",
         ),
         pytest.param(
             Change(path="a", status="A", mode="160000"),
-            "The agent left an embedded repository at a.",
+            f"{EMBEDDED} Details: a",
             id="a link to a commit is added",
         ),
         pytest.param(
@@ -143,5 +150,5 @@ def test_new_files_are_counted_and_changed_ones_are_not():
 
     assert scope_problem(make_task(max_new_files=6), changes) is None
     assert scope_problem(make_task(max_new_files=5), changes) == (
-        "The agent added more files than maxNewFiles allows: f0, f1, f2, f3, f4 and others."
+        f"{TOO_MANY} Details: f0, f1, f2, f3, f4 and others"
     )

@@ -6,13 +6,13 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.ending import Ended
-from afresh.episode.repository import snapshot
+from afresh.episode.repository import scope, snapshot, strange_files
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
 
 ALLOWED = ("README.md", "src/**", "docs/über.md")
 FILES = {"src/tool.sh": "echo\n", "src/link": "x\n", "lib/a.c": "a\n", "data/big": "b\n"}
-OUTSIDE = "The agent changed files outside of the subtask's files: "
+OUTSIDE = f"{scope.OUTSIDE} Details: "
 
 
 @pytest.fixture
@@ -57,53 +57,53 @@ def test_what_stays_within_the_files_is_in_scope_whatever_its_kind(desk: Desk, a
 
 
 OUT_OF_SCOPE = [
-    pytest.param("mv src/tool.sh tool.sh", OUTSIDE + "tool.sh.", id="renamed out of the files"),
-    pytest.param("mv lib/a.c src/", OUTSIDE + "lib/a.c.", id="renamed into the files"),
-    pytest.param("rm lib/a.c", OUTSIDE + "lib/a.c.", id="another file is deleted"),
-    pytest.param("chmod +x lib/a.c", OUTSIDE + "lib/a.c.", id="another file's mode"),
-    pytest.param("echo x >> lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c.",
+    pytest.param("mv src/tool.sh tool.sh", OUTSIDE + "tool.sh", id="renamed out of the files"),
+    pytest.param("mv lib/a.c src/", OUTSIDE + "lib/a.c", id="renamed into the files"),
+    pytest.param("rm lib/a.c", OUTSIDE + "lib/a.c", id="another file is deleted"),
+    pytest.param("chmod +x lib/a.c", OUTSIDE + "lib/a.c", id="another file's mode"),
+    pytest.param("echo x >> lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c",
                  id="another file, with its size grown and its time as it was"),
-    pytest.param("printf 'b\\n' > lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c.",
+    pytest.param("printf 'b\\n' > lib/a.c; touch -d @1700000000 lib/a.c", OUTSIDE + "lib/a.c",
                  id="another file, with its size and its time as they were"),
-    pytest.param("rm -r lib; ln -s src lib", OUTSIDE + "lib, lib/a.c.", id="a folder is a link"),
-    pytest.param("ln -s . SRC; echo x > SRC/y", OUTSIDE + "SRC, y.", id="writing through a link"),
-    pytest.param("echo x > readme.md", OUTSIDE + "readme.md.", id="another case"),
-    pytest.param("mkdir SRC; echo x > SRC/y", OUTSIDE + "SRC/y.", id="a folder of another case"),
-    pytest.param("mkdir docs; printf x > docs/u\u0308ber.md", OUTSIDE + "docs/u\u0308ber.md.",
+    pytest.param("rm -r lib; ln -s src lib", OUTSIDE + "lib, lib/a.c", id="a folder is a link"),
+    pytest.param("ln -s . SRC; echo x > SRC/y", OUTSIDE + "SRC, y", id="writing through a link"),
+    pytest.param("echo x > readme.md", OUTSIDE + "readme.md", id="another case"),
+    pytest.param("mkdir SRC; echo x > SRC/y", OUTSIDE + "SRC/y", id="a folder of another case"),
+    pytest.param("mkdir docs; printf x > docs/u\u0308ber.md", OUTSIDE + "docs/u\u0308ber.md",
                  id="an umlaut of two characters"),
-    pytest.param("printf x > 'src\u2215y'", OUTSIDE + "src\u2215y.", id="what looks like a slash"),
-    pytest.param("echo '* -text' > .gitattributes", OUTSIDE + ".gitattributes.", id="attributes"),
-    pytest.param("echo > .gitmodules", OUTSIDE + ".gitmodules.", id="submodules are declared"),
-    pytest.param("git init -q src/sub", "The agent left an embedded repository at src/sub.",
+    pytest.param("printf x > 'src\u2215y'", OUTSIDE + "src\u2215y", id="what looks like a slash"),
+    pytest.param("echo '* -text' > .gitattributes", OUTSIDE + ".gitattributes", id="attributes"),
+    pytest.param("echo > .gitmodules", OUTSIDE + ".gitmodules", id="submodules are declared"),
+    pytest.param("git init -q src/sub", f"{scope.EMBEDDED} Details: src/sub",
                  id="a repository in the files"),
     pytest.param("git init -q --bare src/b; echo 'gitdir: ../b' > src/s; mkdir src/w;"
                  " mv src/s src/w/.git; rm -r src/b",
-                 "The agent left an embedded repository at src/w.", id="a linked worktree"),
+                 f"{scope.EMBEDDED} Details: src/w", id="a linked worktree"),
     pytest.param("mkdir src/w; ln -s ../../.git src/w/.git",
-                 "The agent left an embedded repository at src/w.", id="a linked repository"),
+                 f"{scope.EMBEDDED} Details: src/w", id="a linked repository"),
     pytest.param("git -c protocol.file.allow=always submodule --quiet add ./. src/self"
                  " 2>/dev/null || git clone -q . src/self",
-                 "The agent left an embedded repository at src/self.", id="a submodule of itself"),
+                 f"{scope.EMBEDDED} Details: src/self", id="a submodule of itself"),
     pytest.param("mkdir src/w; echo x > src/w/.GiT",
-                 "The agent left an embedded repository at src/w.", id="a repository in disguise"),
+                 f"{scope.EMBEDDED} Details: src/w", id="a repository in disguise"),
     pytest.param("mkdir -p src/.g\u200cit; echo x > src/.g\u200cit/config",
-                 "The agent left a file whose name git cannot store safely; see the log.",
+                 snapshot.INVALID_PATH,
                  id="a repository to systems that skip some characters"),
     pytest.param("mkdir src/git~1; echo x > src/git~1/config",
-                 "The agent left a file whose name git cannot store safely; see the log.",
+                 snapshot.INVALID_PATH,
                  id="a repository to systems with short names"),
     pytest.param("mkdir .AFRESH; echo x > .AFRESH/PLAN.md",
-                 "The agent left .AFRESH, which some systems take for .afresh.",
+                 f"{strange_files.LIKE_STATE} Details: .AFRESH",
                  id="the runner's folder in another case"),
-    pytest.param("truncate -s 2G src/big", "The agent left a file of over 100 MiB at src/big.",
+    pytest.param("truncate -s 2G src/big", f"{strange_files.HUGE} Details: src/big",
                  id="a file of 2 GB"),
-    pytest.param("truncate -s 2G data/big", "The agent left a file of over 100 MiB at data/big.",
+    pytest.param("truncate -s 2G data/big", f"{strange_files.HUGE} Details: data/big",
                  id="a file that has grown to 2 GB"),
     pytest.param("mkfifo src/p; echo p > src/.gitignore; git add -f src/.gitignore; mkfifo src/q",
-                 "The agent left neither a file nor a link at src/q.",
+                 f"{strange_files.NO_FILE} Details: src/q",
                  id="a FIFO beside an ignored one"),
     pytest.param("echo tool.sh > src/.gitignore; rm src/tool.sh; mkfifo src/tool.sh",
-                 "The agent left neither a file nor a link at src/tool.sh.",
+                 f"{strange_files.NO_FILE} Details: src/tool.sh",
                  id="a FIFO in the place of a file, hidden by an ignore rule"),
 ]  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_a_huge_file_that_is_so_on_the_branch_is_in_nobodys_way(tmp_path: Path):
 
 
 def test_a_renamed_file_counts_as_a_new_one(desk: Desk):
-    want = "The agent added more files than maxNewFiles allows: src/new.sh."
+    want = f"{scope.TOO_MANY} Details: src/new.sh"
 
     assert judged(desk, "mv src/tool.sh src/new.sh", max_new_files=0) == want
 
@@ -139,7 +139,7 @@ def test_twenty_thousand_huge_files_are_looked_up_at_once(desk: Desk):
 for n in range(20_000):
     with open(f"src/{n}", "wb") as file: file.truncate(101 << 20)'"""
 
-    assert judged(desk, script) == "The agent left a file of over 100 MiB at src/0."
+    assert judged(desk, script) == f"{strange_files.HUGE} Details: src/0"
 
 
 def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):

@@ -108,7 +108,7 @@ def test_agents_container_that_is_killed_is_noticed_and_reported(pod: Pod, remot
     pod.run(make_order(remote.url, BUSY), kill)
 
     assert pod.result.outcome is Outcome.AGENT_ERROR, pod.log
-    assert pod.result.message == "The agent's container was killed."
+    assert pod.result.message.startswith("The agent's container was killed; ")
 
 
 def test_verify_container_that_is_gone_is_a_matter_of_infrastructure(pod: Pod, remote: Remote):

@@ -24,7 +24,8 @@ class CommandReader:
             return Verdict()
         return Verdict(
             outcome=Outcome.AGENT_ERROR,
-            message=f"The agent's program ended with exit code {exit_code}.",
+            message=f"The agent's program ended with exit code {exit_code}; read the end of its "
+            "log with afresh logs.",
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from afresh.adapters.adapter import Verdict
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line, shortened
 
@@ -19,13 +20,26 @@ CANNOT_RUN = (126, 127)
 # What several programs call a run that can be gone on with.
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NO_RESULT = Verdict(
-    outcome=Outcome.NO_RESULT, message="The agent's program ended without a result."
+    outcome=Outcome.NO_RESULT,
+    message="The agent's program ended without a result; read the end of its log with afresh logs.",
 )
-USED_UP = Verdict(outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns.")
+USED_UP = Verdict(
+    outcome=Outcome.TURN_LIMIT,
+    message="The agent used up spec.episode.maxTurns; raise that, or make the subtask smaller.",
+)
 EXHAUSTED = Verdict(
     outcome=Outcome.CONTEXT_EXHAUSTED,
     message="The agent's conversation outgrew the model's context; make the subtask smaller.",
 )
+
+FAILED = "The agent's program failed; read the end of its log with afresh logs."
+_FAILED = {
+    Outcome.AGENT_ERROR: FAILED,
+    Outcome.AUTH: "The model's endpoint refuses the agent's key; correct the Secret of the "
+    "AgentClass in this namespace.",
+    Outcome.TRANSIENT: "The model's endpoint fails; nothing is to be done if it passes.",
+    Outcome.CONFIG: "The agent's program refuses to run; correct what the details name.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +60,13 @@ class Wording:
             outcome = Outcome.AUTH
         elif not behind_gateway and self.transient.search(text):
             outcome = Outcome.TRANSIENT
-        message = f"The agent's program failed: {shortened(one_line(text), TEXT_LENGTH)}"
-        return Verdict(outcome=outcome, message=message)
+        return failed(outcome, text)
+
+
+def failed(outcome: Outcome, text: str) -> Verdict:
+    """Return the verdict on a program that says why it failed."""
+    said = shortened(one_line(text), TEXT_LENGTH)
+    return Verdict(outcome=outcome, message=with_details(_FAILED[outcome], said))
 
 
 def not_in_image(program: str) -> Verdict:

@@ -23,12 +23,13 @@ from afresh.adapters.endings import (
     USED_UP,
     UUID,
     Wording,
+    failed,
     json_event,
     not_in_image,
 )
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line, shortened
+from afresh.core.text import shortened
 
 # One more try, about five seconds later. The runner repeats an episode where that helps.
 ATTEMPTS = 2
@@ -175,10 +176,7 @@ class GeminiReader:
             return WORDING.verdict(text, behind_gateway=self._behind_gateway)
         # Behind the gateway there is a key; it is the repository's own settings that want another.
         wants_key = exit_code == NO_KEY and not self._behind_gateway
-        return Verdict(
-            outcome=Outcome.AUTH if wants_key else Outcome.CONFIG,
-            message=f"The agent's program refuses to run: {shortened(one_line(text), TEXT_LENGTH)}",
-        )
+        return failed(Outcome.AUTH if wants_key else Outcome.CONFIG, text)
 
 
 class GeminiAdapter:

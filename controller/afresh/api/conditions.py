@@ -8,9 +8,11 @@ from afresh.api.meta import ApiModel
 from afresh.api.rules import Clipped, MapBy
 
 Message = Annotated[str, Clipped(2048)]
-"""A sentence for people; longer ones are cut."""
+"""A sentence for people, with what to do and details; of longer ones the details are cut."""
 
-ShortMessage = Annotated[str, Clipped(200)]
+SHORT = Clipped(200)
+
+ShortMessage = Annotated[str, SHORT]
 """The same where there are 200 of them: no object is larger than 256 KiB."""
 
 Reason = Annotated[str, Field(max_length=64)]

@@ -15,6 +15,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
+from afresh.contract.sentences import fitted
+
 VALIDATIONS = "x-kubernetes-validations"
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
@@ -98,7 +100,7 @@ class AtMostBytes:
 class Clipped:
     """A text of the status, cut to `limit` bytes as stored, so that no status is ever too long.
 
-    `keep_end` keeps the end, which is what matters of a log.
+    A message keeps what to do about it; `keep_end` keeps the end, which is what matters of a log.
     """
 
     def __init__(self, limit: int, *, keep_end: bool = False) -> None:
@@ -108,19 +110,20 @@ class Clipped:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._cut, handler(source))
+        return core_schema.no_info_after_validator_function(self.cut, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return handler(schema) | {"maxLength": self._limit}
 
-    def _cut(self, text: str) -> str:
+    def cut(self, text: str) -> str:
+        """Return the text as it is stored."""
+        if not self._keep_end:
+            return fitted(text, self._limit, stored_size)
         if stored_size(text) <= self._limit:
             return text
-        if self._keep_end:
-            return text[len(text) - _fitting(text[::-1], self._limit) :]
-        return text[: _fitting(text, self._limit - stored_size("…"))] + "…"
+        return text[len(text) - _fitting(text[::-1], self._limit) :]
 
 
 def stored_size(text: str) -> int:

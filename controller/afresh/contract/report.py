@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from afresh.contract import codec
-from afresh.contract.words import Outcome
+from afresh.contract.sentences import fitted
+from afresh.contract.words import Outcome, ProviderFault
 
 REPORT_VERSION = 1
 REPORT_MAX_BYTES = 3072
@@ -67,7 +68,8 @@ class Report:
     `final` is false while the episode goes on: what stands in the termination message after a kill
     is then how far it came. A result with a commit holds at once: the commit is on the branch. A
     subtask without a result in a final Report was not begun. `phases` are seconds since the epoch,
-    by name (see PHASES). `not_before` is the provider's reset time in seconds since the epoch.
+    by name (see PHASES). `not_before` is the provider's reset time in seconds since the epoch,
+    `fault` how it failed last, where it did.
     """
 
     episode: str
@@ -78,6 +80,7 @@ class Report:
     plan_digest: str | None = None
     usage: Usage = field(default_factory=Usage)
     not_before: float | None = None
+    fault: ProviderFault | None = None
     phases: dict[str, float] = field(default_factory=dict)
     log_tail: str = ""
     version: int = REPORT_VERSION
@@ -170,7 +173,9 @@ def _shorten(report: Report, sizes: _Sizes) -> Report:
         results=tuple(
             replace(
                 item,
-                message=item.message[: sizes.message if item.commit else max(sizes.message, 200)],
+                message=fitted(
+                    item.message, sizes.message if item.commit else max(sizes.message, 200)
+                ),
                 summary=_start(item.summary, sizes.summary),
                 verify=item.verify
                 and replace(item.verify, tail=_end(item.verify.tail, sizes.tail)),

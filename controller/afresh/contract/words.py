@@ -3,6 +3,15 @@
 from enum import StrEnum
 
 
+class ProviderFault(StrEnum):
+    """How a model's provider fails where waiting helps."""
+
+    RATE_LIMITED = "RateLimited"
+    OVERLOADED = "Overloaded"
+    UNREACHABLE = "Unreachable"
+    EMPTY_ANSWERS = "EmptyAnswers"
+
+
 class Marker(StrEnum):
     """The state of a subtask as one line of the plan shows it (S4-2)."""
 

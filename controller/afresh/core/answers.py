@@ -39,7 +39,8 @@ def go_on(standing: Standing) -> Answer:
     probed = next((r for r in standing.records if r.reason in STALLING), None)
     names = running_sentence([current_of(standing, episode) for episode, _ in standing.live])
     if probed:
-        return Answer(phase=PackagePhase.STALLED, reason=probed.reason, message=probed.message)
+        message = standing.message_of(probed)
+        return Answer(phase=PackagePhase.STALLED, reason=probed.reason, message=message)
     if stopping:
         message = f"The episode of {stopping.id} is being stopped."
         return Answer(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=message)

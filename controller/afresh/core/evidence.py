@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 
 from afresh.contract.pod_layout import AGENT, RUNNER
 from afresh.contract.report import Report, Result
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
 from afresh.core.outcome import EXPLAINED_BY_CONTAINER
+from afresh.core.text import one_line
 
 GRACE_PERIOD = timedelta(seconds=10)
 NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
@@ -136,7 +138,7 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
         return Ended(outcome=Outcome.CONFIG, message=_unread(report), report=report)
     result = next((item for item in report.results if item.id == subtask), None)
     if result is None:
-        return _infrastructure("The runner reported nothing about this subtask.", report)
+        return _infrastructure(UNTOLD, report)
     if result.outcome not in EXPLAINED_BY_CONTAINER:
         return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
     agent = _container(episode, AGENT)
@@ -153,9 +155,10 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
 
 def _unread(report: Report) -> str:
     """What is to be done about a runner that is older, or newer, than the operator."""
-    return (
-        f"The runner cannot read its Order ({report.log_tail}): give it the image of the operator's"
-        " version, with the chart's runner.image."
+    return with_details(
+        "The runner cannot read its Order; give it the image of the operator's version, with the "
+        "chart's runner.image.",
+        one_line(report.log_tail),
     )
 
 
@@ -163,6 +166,15 @@ _OOM_MESSAGE = (
     "The agent used more memory than its limit; raise spec.resources.limits.memory or "
     "make the subtask smaller."
 )
+
+
+NO_POD = "No pod was seen; look at the events of the Job."
+_ANOTHER = "another episode follows by itself"
+UNTOLD = f"The runner reported nothing about this subtask; {_ANOTHER}."
+UNREPORTED = f"The runner ended before it could report; {_ANOTHER}."
+POD_DELETED = f"The pod was deleted before it could report; {_ANOTHER}."
+NO_REPORT = f"The Job ended without a Report; {_ANOTHER}."
+NODE_AWAY = f"The node of the pod does not answer; {_ANOTHER}, look at the node."
 
 
 _RUNNER_OOM = (
@@ -180,16 +192,19 @@ def _disrupted(episode: Episode) -> Verdict | None:
     if disruption is None and episode.failure != "PodFailurePolicy":
         return None
     why = f" ({disruption})" if disruption else ""
-    return _infrastructure(f"The pod was taken away from its node{why}.", episode.report)
+    return _infrastructure(
+        f"The pod was taken away from its node{why}; {_ANOTHER}.", episode.report
+    )
 
 
 def _evicted(episode: Episode) -> Verdict | None:
     pod = episode.pod
     if pod is None or pod.reason != "Evicted":
         return None
-    message = (
-        f"The pod used more disk than its limit: {pod.message.strip()} Raise "
-        "spec.resources.limits.ephemeral-storage or make the subtask smaller."
+    message = with_details(
+        "The pod used more disk than its limit; raise spec.resources.limits.ephemeral-storage or "
+        "make the subtask smaller.",
+        pod.message,
     )
     return Ended(outcome=Outcome.DISK_FULL, message=message, report=episode.report)
 
@@ -205,7 +220,7 @@ def _killed(episode: Episode) -> Verdict | None:
     if agent and agent.started and runner and runner.reason == "OOMKilled":
         # What the agent does can be too much for the runner: it must not go on for ever.
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
-    return _infrastructure("The runner ended before it could report.", episode.report)
+    return _infrastructure(UNREPORTED, episode.report)
 
 
 def _cannot_start(episode: Episode) -> Verdict | None:
@@ -225,21 +240,36 @@ def _cannot_start(episode: Episode) -> Verdict | None:
 
 
 def _bad_start(container: ContainerFacts) -> Ended:
-    message = (
-        f"The container {container.name} cannot start: {container.message}; use an image with "
-        "/bin/sh and what the command needs."
+    message = with_details(
+        f"The container {container.name} cannot start; use an image with /bin/sh and what the "
+        "command needs.",
+        container.message,
     )
     return Ended(outcome=Outcome.CONFIG, message=message)
 
 
 def _bad_image(container: ContainerFacts) -> Ended:
     owner = "the chart's runner.image" if container.name == RUNNER else "the package or its class"
-    message = f"{_pull(container)}; correct the image of {owner}."
-    return Ended(outcome=Outcome.CONFIG, message=message)
+    what = f"The container {container.name} cannot start; correct the image{_named(container)}"
+    return Ended(
+        outcome=Outcome.CONFIG, message=with_details(f"{what} of {owner}.", _words(container))
+    )
 
 
 def _pull(container: ContainerFacts) -> str:
-    return f"The container {container.name} cannot start: {container.message or container.reason}"
+    return with_details(
+        f"The image{_named(container)} of the container {container.name} cannot be pulled; see "
+        "whether its registry answers.",
+        _words(container),
+    )
+
+
+def _named(container: ContainerFacts) -> str:
+    return f" {container.image}" if container.image else ""
+
+
+def _words(container: ContainerFacts) -> str:
+    return container.message or container.reason
 
 
 def _too_late(episode: Episode) -> Verdict | None:
@@ -247,10 +277,13 @@ def _too_late(episode: Episode) -> Verdict | None:
         return None
     agent = _container(episode, AGENT)
     if agent and agent.started:
-        message = "The episode passed its deadline; raise spec.episode.timeoutSeconds."
+        message = (
+            "The episode passed its deadline; raise spec.episode.timeoutSeconds, or make the "
+            "subtask smaller."
+        )
         return Ended(outcome=Outcome.TIMEOUT, message=message, report=episode.report)
     why = (episode.pod and (episode.pod.unschedulable or _waiting(episode.pod))) or episode.refusal
-    message = f"The agent did not start before the deadline: {why or 'no pod was seen'}"
+    message = f"The agent did not start before its deadline. {why or NO_POD}"
     return _infrastructure(message, episode.report)
 
 
@@ -260,22 +293,31 @@ def _past_deadline(episode: Episode) -> bool:
 
 
 def _waiting(pod: PodFacts) -> str | None:
-    reasons = [c.message or c.reason for c in pod.containers if c.state is ContainerState.WAITING]
-    return next((reason for reason in reasons if reason), None)
+    waiting = (item for item in pod.containers if item.state is ContainerState.WAITING)
+    return next((_stuck(item) for item in waiting if _words(item)), None)
+
+
+def _stuck(container: ContainerFacts) -> str:
+    if container.reason in PULL_WAITING:
+        return _pull(container)
+    return with_details(
+        f"The container {container.name} did not start; look at the events of the pod.",
+        _words(container),
+    )
 
 
 def _vanished(episode: Episode) -> Verdict | None:
     if not episode.finished or episode.pod:
         return None
-    return _infrastructure("The pod was deleted before it could report.", None)
+    return _infrastructure(POD_DELETED, None)
 
 
 def _lost(episode: Episode, now: datetime) -> Verdict | None:
     pod = episode.pod
     if episode.finished:
-        return _infrastructure("The Job ended without a Report.", episode.report)
+        return _infrastructure(NO_REPORT, episode.report)
     if pod and pod.deleting_since and now - pod.deleting_since > NODE_LOST_AFTER:
-        return _infrastructure("The node of the pod does not answer.", episode.report)
+        return _infrastructure(NODE_AWAY, episode.report)
     return None
 
 

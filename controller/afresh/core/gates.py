@@ -4,14 +4,22 @@ Owns when a gate closes, how long, and when it opens. Decides nothing about epis
 """
 
 from afresh.api.agent_class import Gate
-from afresh.contract.words import Outcome
+from afresh.contract.words import Outcome, ProviderFault
 from afresh.core.evidence import Ended
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
 from afresh.core.outcome import backoff_after, reset_of, whole_second
 from afresh.core.settle import Standing
 
-RATE_LIMITED = "RateLimited"
+# Where the runner cannot tell: the agent speaks to the provider itself.
+FAILING = "ProviderFailing"
+
+_SENTENCES: dict[str, str] = {
+    ProviderFault.RATE_LIMITED: "The model's endpoint limits the rate of requests",
+    ProviderFault.OVERLOADED: "The model's endpoint is overloaded or failing",
+    ProviderFault.UNREACHABLE: "The connection to the model's endpoint fails or breaks",
+    ProviderFault.EMPTY_ANSWERS: "The model's endpoint gives empty answers",
+}
 
 
 def credential_of(seen: Observed) -> str | None:
@@ -41,6 +49,15 @@ def gate_after(seen: Observed, standing: Standing) -> Gate | None:
     return gate
 
 
+def gate_sentence(gate: Gate) -> str:
+    """Return what a package that waits for the gate says."""
+    what = _SENTENCES.get(gate.reason, "The model's endpoint fails")
+    return (
+        f'{what} for the Secret "{gate.secret_name}"; nothing is to be done if it passes: one '
+        "episode after another finds out when it answers."
+    )
+
+
 def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, secret: str) -> Gate:
     now = seen.now
     resets = reset_of(ended.report.not_before, now) if ended.report else None
@@ -54,7 +71,7 @@ def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, s
         since=gate.since if gate else whole_second(now),
         until=whole_second(max(now + backoff_after(step), resets or now)),
         step=step,
-        reason=RATE_LIMITED,
+        reason=(ended.report and ended.report.fault) or FAILING,
     )
 
 

@@ -30,6 +30,7 @@ class ContainerFacts:
     name: str
     state: ContainerState
     started: bool = False
+    image: str = ""
     reason: str = ""
     message: str = ""
     exit_code: int | None = None

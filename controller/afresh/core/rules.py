@@ -6,7 +6,9 @@ The order of RULES is behaviour; a test pins it.
 
 from collections.abc import Callable
 
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, DeleteJob
@@ -26,6 +28,11 @@ from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
 from afresh.core.starts import class_busy, gate_closed, subtask_ready
+
+REFUSED = (
+    "The cluster refuses what the next episode needs; correct what the details name, and it is "
+    "asked for once more within a minute."
+)
 
 Rule = Callable[[Observed, Standing], Answer | None]
 
@@ -66,7 +73,7 @@ def stalled(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.STALLED,
         reason=first.reason,
-        message=first.message,
+        message=standing.message_of(first),
         recheck_after=until(due, seen.now),
     )
 
@@ -92,7 +99,7 @@ def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
         return None
     if standing.live:
         return go_on(standing)
-    others = [record.id for record in asking if record.id not in halted]
+    others = [record.id for record in _waiting_for_a_person(standing) if record.id not in halted]
     need = "needs" if len(others) == 1 else "need"
     besides = f" {', '.join(others)} {need} a person too." if others else ""
     return Answer(
@@ -141,7 +148,7 @@ def start_refused(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.STALLED,
         reason=Reason.START_REFUSED,
-        message=f"The cluster refused what the next episode needs: {seen.obstacle}",
+        message=with_details(REFUSED, seen.obstacle),
         recheck_after=REFUSED_AGAIN,
     )
 
@@ -160,7 +167,7 @@ def backing_off(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.PENDING,
         reason=Reason.BACKING_OFF,
-        message=f"{first.id} waits before it starts: {first.message}",
+        message=f"{first.id} waits before it starts: {standing.message_of(first)}",
         recheck_after=until(first.not_before or seen.now, seen.now),
     )
 
@@ -180,12 +187,7 @@ def all_done(seen: Observed, standing: Standing) -> Answer | None:
 
 def needs_review(seen: Observed, standing: Standing) -> Answer | None:
     """Nothing can run any more, and a person has to look."""
-    settled = (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
-    ids = [
-        record.id
-        for record in standing.records
-        if record.phase in settled and not graph.satisfied(record)
-    ]
+    ids = [record.id for record in _waiting_for_a_person(standing)]
     need = "needs" if len(ids) == 1 else "need"
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
@@ -193,6 +195,15 @@ def needs_review(seen: Observed, standing: Standing) -> Answer | None:
         message=f"{', '.join(ids)} {need} a person; .status.reviews says why. Add guidance or "
         "change what is asked, and raise the revision; or skip it.",
     )
+
+
+def _waiting_for_a_person(standing: Standing) -> list[SubtaskRecord]:
+    settled = (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
+    return [
+        record
+        for record in standing.records
+        if record.phase in settled and not graph.satisfied(record)
+    ]
 
 
 # First answer wins. The order is behaviour: a test pins it.

@@ -4,8 +4,8 @@ Folds ended episodes into records, adopts episodes that a crash left unrecorded,
 user's edits. Starts nothing.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
@@ -19,6 +19,7 @@ from afresh.core.observed import Episode, Member, Observed
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
 from afresh.core.usage import usage_after
+from afresh.core.whole_messages import whole_message
 
 REVISED = "Its revision was raised."
 SKIPPED = "It was skipped."
@@ -33,7 +34,8 @@ class Standing:
 
     `removed` are subtasks that are no longer in the package: kept so that an attempt's number
     never repeats, and live until their pod has ended. `over` has one settlement for each episode
-    that has none of its subtasks left: that of the one it was at.
+    that has none of its subtasks left: that of the one it was at. `messages` has the whole of what
+    the records say.
     """
 
     records: tuple[SubtaskRecord, ...]
@@ -43,6 +45,11 @@ class Standing:
     over: tuple[Settlement, ...] = ()
     live: tuple[tuple[Episode, Live], ...] = ()
     syncs: Syncs = NO_SYNCS
+    messages: Mapping[str, str] = field(default_factory=dict)
+
+    def message_of(self, record: SubtaskRecord) -> str:
+        """Return the whole of what the record says."""
+        return self.messages.get(record.id, record.message)
 
     def record(self, subtask: str) -> SubtaskRecord:
         """Return the record of one subtask. Raises KeyError for an unknown id."""
@@ -90,7 +97,18 @@ def stand(seen: Observed) -> Standing:
         over=over,
         live=live,
         syncs=_syncs(seen),
+        messages=_messages(seen, current, settlements),
     )
+
+
+def _messages(
+    seen: Observed, current: Sequence[SubtaskRecord], settlements: Sequence[Settlement]
+) -> dict[str, str]:
+    """The whole messages: of what has just ended, or as the child objects have kept them."""
+    told = {child.spec.id: [child.status.message] for child in seen.subtasks}
+    for item in settlements:
+        told.setdefault(item.member.subtask, []).insert(0, item.ended.message)
+    return {record.id: whole_message(record, told.get(record.id, ())) for record in current}
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
@@ -187,7 +205,7 @@ def _verdict(seen: Observed, episode: Episode, record: SubtaskRecord) -> Live | 
         return verdict_of(episode, record.id, now=seen.now, recorded=recorded)
     return Ended(
         outcome=Outcome.INFRASTRUCTURE,
-        message="The Job was deleted before it ended.",
+        message="The Job was deleted before it ended; another episode follows by itself.",
         begun=record.phase is SubtaskPhase.RUNNING,
     )
 

@@ -25,7 +25,7 @@ from afresh.core.answers import (
     until,
 )
 from afresh.core.batches import Batch, batches
-from afresh.core.gates import gate_after
+from afresh.core.gates import gate_after, gate_sentence
 from afresh.core.observed import Observed
 from afresh.core.reasons import Reason
 from afresh.core.records import STALLING, started, while_live
@@ -48,8 +48,7 @@ def gate_closed(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.PENDING,
         reason=Reason.GATE_CLOSED,
-        message=f'The model\'s endpoint limits the Secret "{gate.secret_name}"; one episode after '
-        "another finds out when it answers again.",
+        message=gate_sentence(gate),
         recheck_after=until(gate.until, seen.now) if gate.until > seen.now else TAKEN_AGAIN,
     )
 
@@ -122,7 +121,8 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
     message = running_sentence([*names, *(action.members[0].subtask for action in starts)])
     probed = next((record for record in changed if record.reason in STALLING), None)
     if probed:
-        phase, reason, message = PackagePhase.STALLED, probed.reason, probed.message
+        phase, reason = PackagePhase.STALLED, probed.reason
+        message = standing.message_of(probed)
     elif queued and all(live.queued for _, live in standing.live):
         phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
     return Answer(

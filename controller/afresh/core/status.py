@@ -27,6 +27,7 @@ from afresh.core.plan_sync import last_pushed
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.usage import TOKENS, share_of
+from afresh.core.whole_messages import whole_message
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
 NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
@@ -149,10 +150,10 @@ def _subtask_status(
 ) -> SubtaskObjectStatus:
     old = child.status
     attempts = {attempt.number: attempt for attempt in old.attempts}
-    for settlement in decision.settlements:
-        if settlement.member.subtask == record.id:
-            number = settlement.member.attempt
-            attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
+    mine = [item for item in decision.settlements if item.member.subtask == record.id]
+    for settlement in mine:
+        number = settlement.member.attempt
+        attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
     if record.phase in IN_EPISODE and record.attempts not in attempts:
         attempts[record.attempts] = Attempt(
             number=record.attempts,
@@ -174,7 +175,7 @@ def _subtask_status(
         phase=record.phase,
         marker=record.marker,
         reason=record.reason,
-        message=record.message,
+        message=whole_message(record, [*(item.ended.message for item in mine), old.message]),
         not_before=record.not_before,
         commit=record.commit,
         attempt_count=record.attempts,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from afresh.adapters.adapter import Launch, Reader, Verdict
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode.control import Command, ContainerGone, Ending
@@ -23,7 +24,8 @@ from afresh.episode.workplace import AGENT, SETUP, Workplace
 NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
 STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
 TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
-LEFT = "The agent left processes that cannot be stopped."
+LEFT = "The agent left processes that cannot be stopped; read its log with afresh logs."
+KILLED = "The agent's container was killed; read the end of its log with afresh logs."
 # A complaint is short; what is longer is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
 LAST_LINE_LENGTH = 200
@@ -70,17 +72,20 @@ def get_ready(work: Workplace) -> None:
         return
     end = run_step(work.agent_control, SETUP, setup, work.paths.agent_sees, work.log)
     if end.exit_code:
+        message = (
+            f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
+            "WorkPackage or its image."
+        )
         raise Ended(
             Outcome.CONFIG,
-            f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
-            f"WorkPackage or its image.{_last_line(end.tail)}",
+            with_details(message, _last_line(end.tail)),
             exit_code=end.exit_code,
         )
 
 
 def _last_line(tail: str) -> str:
     lines = [line for line in map(one_line, tail.splitlines()) if line]
-    return f" It said last: {lines[-1][:LAST_LINE_LENGTH]}" if lines else ""
+    return lines[-1][:LAST_LINE_LENGTH] if lines else ""
 
 
 def run_agent(
@@ -140,8 +145,9 @@ def _verdict(ending: Ending, own: Callable[[int], Verdict]) -> Verdict:
     if ending.timed_out:
         return Verdict(
             outcome=Outcome.TIMEOUT,
-            message="The agent did not end within spec.episode.timeoutSeconds.",
+            message="The agent did not end within spec.episode.timeoutSeconds; raise that, or make "
+            "the subtask smaller.",
         )
     if ending.exit_code is None:
-        return Verdict(outcome=Outcome.AGENT_ERROR, message="The agent's container was killed.")
+        return Verdict(outcome=Outcome.AGENT_ERROR, message=KILLED)
     return own(ending.exit_code)

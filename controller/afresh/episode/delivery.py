@@ -18,7 +18,7 @@ from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
 from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
-from afresh.episode.gateway.model_faults import budget_sentence
+from afresh.episode.gateway.model_faults import budget_sentence, provider_fault
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.prepare import Start
@@ -56,6 +56,7 @@ def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task
         stage="snapshot",
         usage=work.meter.usage(),
         not_before=work.meter.not_before,
+        fault=provider_fault(work.meter.last_fault),
         log_tail=work.log.tail,
     )
     return end

@@ -4,6 +4,7 @@ Owns which outcome holds when several fit.
 """
 
 from afresh.contract.order import Task
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.outcome import PRECEDENCE
 from afresh.core.text import one_line
@@ -20,8 +21,12 @@ from afresh.episode.workplace import Workplace
 NO_PROCESS = (
     "The agent could start no more processes; raise spec.pidsLimit or make the subtask smaller."
 )
-SILENT = "The agent changed nothing and left no unchanged.md that says why."
-BLOCKED = "The agent says that it cannot go on, and not why."
+SILENT = (
+    "The agent changed nothing and does not say why; say in the prompt or by guidance what is to "
+    "change."
+)
+BLOCKED = "The agent asks a person to decide; answer with afresh guide, or skip the subtask."
+NOT_WHY = "it does not say what"
 
 
 def judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) -> Snapshot:
@@ -32,7 +37,8 @@ def judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) 
     problems = [Ended(item.outcome, item.message) for item in verdicts if item.outcome]
     outbox = desk.outbox = collect(work.paths.worktree)
     if outbox.blocked is not None:
-        problems.append(Ended(Outcome.BLOCKED, one_line(outbox.blocked) or BLOCKED))
+        asked = one_line(outbox.blocked) or NOT_WHY
+        problems.append(Ended(Outcome.BLOCKED, with_details(BLOCKED, asked)))
     try:
         shot = desk.shot = snapshot.take(
             work.git, work.order, start.head, work.paths.worktree, outbox

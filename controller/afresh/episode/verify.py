@@ -9,7 +9,9 @@ from pathlib import Path
 
 from afresh.contract.order import Step, Task
 from afresh.contract.report import VerifyResult
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Checkout
+from afresh.core.text import one_line
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.shown import shown
@@ -17,6 +19,10 @@ from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run
 from afresh.episode.workplace import SETUP, VERIFY, Workplace
 
 NOT_FOUND_CODE = 127
+LEFT = (
+    "The acceptance command left processes that cannot be stopped; have it end what it has started."
+)
+ALTERED = "The acceptance command changed committed files; have it write elsewhere."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +41,7 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     end, problem = _steps(work, task)
     # Whatever was left running must not change the files while they are compared.
     if not work.verify_control.clear() and not problem:
-        problem = "The acceptance command left processes that cannot be stopped."
+        problem = LEFT
     result = VerifyResult(
         exit_code=end.exit_code,
         duration_seconds=round(time.monotonic() - started, 3),
@@ -70,12 +76,21 @@ def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
 
 def _sentence(what: str, code: int) -> str:
     if code == TIME_LIMIT_CODE:
-        return f"The {what} did not end within its time limit on the committed files."
+        return (
+            f"The {what} did not end within its time limit on the committed files; raise its "
+            "timeoutSeconds, or have it do less."
+        )
     if code == KILLED_CODE:
-        return f"The {what} was killed on the committed files; it may need more memory."
+        return (
+            f"The {what} was killed on the committed files; raise spec.resources.limits.memory, or "
+            "have it need less."
+        )
     if code == NOT_FOUND_CODE:
         return f"The {what} was not found; correct it, or use an image that has it."
-    return f"The {what} ended with exit code {code} on the committed files."
+    return (
+        f"The {what} ended with exit code {code} on the committed files; read its output with "
+        "afresh logs, then add guidance or correct the command."
+    )
 
 
 def _altered(work: Workplace, tree: Path, index: Path) -> str | None:
@@ -92,4 +107,4 @@ def _altered(work: Workplace, tree: Path, index: Path) -> str | None:
     if not changed:
         return None
     name = changed.split(b"\0")[0].decode(errors="replace")
-    return f"The acceptance command changed committed files: {name}."
+    return with_details(ALTERED, one_line(name))

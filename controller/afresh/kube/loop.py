@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from afresh.api.meta import ApiModel, KubernetesObject
 from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode, StartSync
+from afresh.core.cluster_words import steady
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
@@ -227,7 +228,7 @@ class _Failures:
 
 def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
     """Decide again knowing that nothing can be created now, so that the status claims nothing."""
-    known = replace(seen, obstacle=str(failure))
+    known = replace(seen, obstacle=steady(str(failure)))
     return known, decide(known)
 
 

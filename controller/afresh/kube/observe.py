@@ -14,6 +14,8 @@ from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.contract.report import Report
+from afresh.contract.sentences import with_details
+from afresh.core.cluster_words import steady
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.records import IN_EPISODE
@@ -37,6 +39,9 @@ from afresh.kube.queue import Key
 POD_ENDS = ("Succeeded", "Failed")
 # A Job without a started pod tells why only in Events; they are not there at once.
 QUIET_START = timedelta(seconds=4)
+NOT_STARTED = (
+    "The pod does not start; correct what the details name, if it does not pass by itself."
+)
 
 
 K = TypeVar("K", bound=KubernetesObject)
@@ -162,7 +167,7 @@ class Observer:
             fieldSelector=f"involvedObject.uid={about['metadata']['uid']},type=Warning",
         )
         newest = max(events, key=lambda item: item.get("lastTimestamp") or "", default=None)
-        return f"The pod does not start: {newest['message']}" if newest else None
+        return with_details(NOT_STARTED, steady(newest["message"])) if newest else None
 
 
 def parse(kind: type[K], raw: Manifest) -> K:

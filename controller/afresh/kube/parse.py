@@ -17,12 +17,19 @@ from afresh.contract.pod_layout import (
     RUNNER,
 )
 from afresh.contract.report import Report
+from afresh.contract.sentences import with_details
 from afresh.contract.words import ContextMode
+from afresh.core.cluster_words import steady
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 from afresh.kube.cache import has_ended
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
 from afresh.manifests.metadata import read_batch
+
+NO_NODE = (
+    "No node can take the pod now; if it lasts, lower spec.resources.requests of the package or "
+    "its class, or give the cluster more room."
+)
 
 
 def parse_episode(
@@ -84,7 +91,7 @@ def parse_pod(pod: Manifest) -> PodFacts:
         uid=metadata["uid"],
         phase=status.get("phase", "Pending"),
         reason=status.get("reason", ""),
-        message=status.get("message", ""),
+        message=steady(status.get("message", "")),
         deleting_since=parse_time(since) if since else None,
         disruption=disruption.get("reason") if disruption.get("status") == "True" else None,
         unschedulable=_unschedulable(scheduled),
@@ -166,7 +173,7 @@ def _since(condition: Manifest) -> datetime | None:
 def _unschedulable(condition: Manifest) -> str | None:
     if condition.get("status") != "False" or condition.get("reason") != "Unschedulable":
         return None
-    return f"The pod cannot be scheduled: {condition.get('message', '')}".strip()
+    return with_details(NO_NODE, steady(condition.get("message", "")))
 
 
 def _container(item: Manifest) -> ContainerFacts:
@@ -178,13 +185,16 @@ def _container(item: Manifest) -> ContainerFacts:
             return ContainerFacts(
                 name=item["name"],
                 state=kind,
+                image=item.get("image", ""),
                 started=bool(facts.get("startedAt")) or "terminated" in last,
                 reason=facts.get("reason", ""),
-                message=facts.get("message", "") if item["name"] != RUNNER else "",
+                message=steady(facts.get("message", "")) if item["name"] != RUNNER else "",
                 exit_code=facts.get("exitCode"),
                 finished=parse_time(facts["finishedAt"]) if facts.get("finishedAt") else None,
             )
-    return ContainerFacts(name=item["name"], state=ContainerState.WAITING)
+    return ContainerFacts(
+        name=item["name"], state=ContainerState.WAITING, image=item.get("image", "")
+    )
 
 
 _STATES = {

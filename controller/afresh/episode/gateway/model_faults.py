@@ -9,7 +9,7 @@ from dataclasses import replace
 from afresh.adapters.adapter import Verdict
 from afresh.contract.order import Order
 from afresh.contract.report import Result
-from afresh.contract.words import Outcome
+from afresh.contract.words import Outcome, ProviderFault
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Fault
 
@@ -43,7 +43,9 @@ def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
         yield fault
     if meter.limit_reached:
         yield Verdict(
-            outcome=Outcome.TURN_LIMIT, message="The agent used up spec.episode.maxTurns."
+            outcome=Outcome.TURN_LIMIT,
+            message="The agent used up spec.episode.maxTurns; raise that, or make the subtask "
+            "smaller.",
         )
 
 
@@ -59,6 +61,11 @@ def fault_verdict(order: Order, fault: Fault | None) -> Verdict:
     return Verdict(outcome=_OUTCOMES[fault], message=_sentence(order, fault))
 
 
+def provider_fault(fault: Fault | None) -> ProviderFault | None:
+    """Return how the provider fails, where waiting helps."""
+    return _FAULTS.get(fault) if fault else None
+
+
 def price_verdicts(meter: Meter) -> Iterator[Verdict]:
     """Yield what is to be mended if an answer had no price; this holds however the agent ended."""
     if meter.unpriced_model is None:
@@ -72,6 +79,7 @@ def price_verdicts(meter: Meter) -> Iterator[Verdict]:
     )
 
 
+_WAITS = "the next episode waits for it, or check spec.endpoint of the AgentClass"
 _OUTCOMES = {
     Fault.KEY_REFUSED: Outcome.AUTH,
     Fault.NO_CREDIT: Outcome.AUTH,
@@ -85,6 +93,14 @@ _OUTCOMES = {
 }
 
 
+_FAULTS = {
+    Fault.RATE_LIMITED: ProviderFault.RATE_LIMITED,
+    Fault.UNAVAILABLE: ProviderFault.OVERLOADED,
+    Fault.UNREACHABLE: ProviderFault.UNREACHABLE,
+    Fault.EMPTY: ProviderFault.EMPTY_ANSWERS,
+}
+
+
 def _sentence(order: Order, fault: Fault) -> str:
     secret = f'Secret "{order.agent.secret_name}" in namespace "{order.package.partition("/")[0]}"'
     return {
@@ -94,10 +110,12 @@ def _sentence(order: Order, fault: Fault) -> str:
         Fault.NO_CREDIT: (
             f"The account of the key of {secret} has no credit left; add credit or change the key."
         ),
-        Fault.RATE_LIMITED: "The model's endpoint limits the rate of requests.",
-        Fault.UNAVAILABLE: "The model's endpoint is overloaded or failing.",
-        Fault.UNREACHABLE: "The connection to the model's endpoint fails or breaks.",
-        Fault.EMPTY: "The model's endpoint answers with nothing that is an answer.",
+        Fault.RATE_LIMITED: (
+            f"The model's endpoint limits the rate of requests with the {secret}; {_WAITS}."
+        ),
+        Fault.UNAVAILABLE: f"The model's endpoint is overloaded or failing; {_WAITS}.",
+        Fault.UNREACHABLE: f"The connection to the model's endpoint fails or breaks; {_WAITS}.",
+        Fault.EMPTY: f"The model's endpoint answers with nothing that is an answer; {_WAITS}.",
         Fault.UNTRUSTED: (
             "The identity of the model's endpoint cannot be verified; "
             "correct spec.endpoint or spec.caBundle of the AgentClass."

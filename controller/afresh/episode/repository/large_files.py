@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Order
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode.ending import Ended
@@ -33,7 +34,8 @@ POINTER_BYTES = 1024
 CHUNK = 1 << 20
 NEW = ".new"
 INVENTED = (
-    "The agent left a Git LFS pointer at {}, which only the runner makes; write the file itself."
+    "The agent left a Git LFS pointer, which only the runner makes; have it write the file itself, "
+    "by guidance."
 )
 
 
@@ -83,7 +85,7 @@ def take_out(git: Git, order: Order, commit: str, index: Path) -> None:
     changed = [item for item in entries if before.get(item.path) != item.blob]
     invented = _pointers(git, [item for item in changed if item.size < POINTER_BYTES])
     if strange := sorted(invented):
-        raise Ended(Outcome.AGENT_ERROR, INVENTED.format(one_line(strange[0])))
+        raise Ended(Outcome.AGENT_ERROR, with_details(INVENTED, one_line(strange[0])))
     lines = []
     for entry in changed:
         if entry.blob not in known:

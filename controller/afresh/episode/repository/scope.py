@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from afresh.contract.order import Task
+from afresh.contract.sentences import with_details
 from afresh.core.text import one_line
 
 GITLINK = "160000"
+GUIDE = "add guidance and raise the revision, or skip the subtask"
+EMBEDDED = f"The agent left an embedded repository; {GUIDE}."
+OUTSIDE = f"The agent changed files outside of the subtask's files; widen files, or {GUIDE}."
+TOO_MANY = f"The agent added more files than maxNewFiles allows; raise it, or {GUIDE}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +34,13 @@ def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
     """Return a sentence naming what is out of the subtask's scope, or None."""
     for change in changes:
         if change.mode == GITLINK and change.status != "D":
-            return f"The agent left an embedded repository at {one_line(change.path)}."
+            return with_details(EMBEDDED, one_line(change.path))
     outside = sorted(change.path for change in changes if not allowed(task.files, change.path))
     if outside:
-        return f"The agent changed files outside of the subtask's files: {_some(outside)}."
+        return with_details(OUTSIDE, _some(outside))
     new = sorted(change.path for change in changes if change.status == "A")
     if len(new) > task.max_new_files:
-        return f"The agent added more files than maxNewFiles allows: {_some(new)}."
+        return with_details(TOO_MANY, _some(new))
     return None
 
 

@@ -16,13 +16,13 @@ from afresh.episode.repository import authorship, worktree
 from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.history import message
-from afresh.episode.repository.scope import Change, scope_problem
+from afresh.episode.repository.scope import GUIDE, Change, scope_problem
 from afresh.episode.repository.shown import shown, stored
 from afresh.episode.repository.state_files import Notes, write_state
 from afresh.episode.repository.strange_files import first_strange
 
-LOCKED = "The agent left files that cannot be read and stored; see the log."
-INVALID_PATH = "The agent left a file whose name git cannot store safely; see the log."
+LOCKED = "The agent left files that cannot be read and stored; see which with afresh logs."
+INVALID_PATH = f"The agent left a file whose name git cannot store safely; {GUIDE}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

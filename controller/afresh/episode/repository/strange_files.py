@@ -8,13 +8,18 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from afresh.contract.sentences import with_details
 from afresh.core.text import one_line
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
+from afresh.episode.repository.scope import EMBEDDED, GUIDE
 
 # Storing more takes longer than the pod's deadline leaves, and many servers refuse it.
 LARGEST_BYTES = 100 << 20
+LIKE_STATE = f"The agent left what some systems take for {worktree.STATE}; {GUIDE}."
+NO_FILE = f"The agent left what is neither a file nor a link; {GUIDE}."
+HUGE = f"The agent left a file of over 100 MiB; {GUIDE}."
 
 
 def first_strange(git: Git, head: str, tree: Path) -> str | None:
@@ -48,21 +53,21 @@ def _strange(tree: Path, huge: dict[str, int]) -> Iterator[tuple[str, str]]:
         with os.scandir(tree / prefix) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
         if prefix and any(entry.name.lower() == ".git" for entry in found):
-            yield prefix, f"The agent left an embedded repository at {one_line(prefix)}."
+            yield prefix, with_details(EMBEDDED, one_line(prefix))
             continue
         for entry in found:
             path = f"{prefix}/{entry.name}" if prefix else entry.name
             if path in (".git", worktree.STATE):
                 continue
             if path.casefold() == worktree.STATE:
-                yield path, f"The agent left {path}, which some systems take for {worktree.STATE}."
+                yield path, with_details(LIKE_STATE, one_line(path))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(path)
             elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                yield path, f"The agent left neither a file nor a link at {one_line(path)}."
+                yield path, with_details(NO_FILE, one_line(path))
             elif (size := entry.stat(follow_symlinks=False).st_size) > LARGEST_BYTES:
                 huge[path] = size
-                yield path, f"The agent left a file of over 100 MiB at {one_line(path)}."
+                yield path, with_details(HUGE, one_line(path))
 
 
 def _stored(git: Git, head: str, huge: Mapping[str, int]) -> Collection[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from afresh.contract.order import Order
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode.credentials import is_ssh
@@ -94,9 +95,11 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
             raise refusals.unreachable(link.url, FIELD) from error
         raise Ended(
             Outcome.AUTH if error.fault is Fault.DENIED else Outcome.CONFIG,
-            f"The submodule {one_line(link.path)} cannot be had from "
-            f"{refusals.public_url(link.url)}: "
-            f"{_why(order, link, error.fault)}; correct that, or {FIELD}.",
+            with_details(
+                f"The submodule from {refusals.public_url(link.url)} cannot be had: "
+                f"{_why(order, link, error.fault)}; correct that, or {FIELD}.",
+                one_line(link.path),
+            ),
         ) from error
 
 
