@@ -105,6 +105,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "planDigest": "The digest of the plan that was pushed.",
         "usage": "What the model's answers counted.",
         "notBefore": "The provider's reset time, in seconds since the epoch.",
+        "fault": "How the provider failed last, where it did and waiting helps.",
         "phases": "When each phase was reached, in seconds since the epoch.",
         "logTail": "The end of the agent's log.",
         "version": "Of the Report's form.",

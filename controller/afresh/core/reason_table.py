@@ -91,9 +91,9 @@ _ABOUT_PACKAGES = (
         "... at most 300 s, or till the provider's reset time.",
         "Nothing; it goes on by itself."),
     ReasonRow("GateClosed", _PACKAGE,
-        "The provider limits the rate of the package's Secret, is overloaded, or cannot be reached; "
-        "the message says which. Now and then one package tries; all others that use the Secret "
-        "wait.",
+        "The provider limits the rate of the package's Secret, is overloaded, or cannot be "
+        "reached; the message says which. Now and then one package tries; all others that use the "
+        "Secret wait.",
         "Nothing; the gate opens by itself."),
     ReasonRow("ClassBusy", _PACKAGE,
         "As many episodes of the AgentClass run as its `maxConcurrentEpisodes` allows.",
