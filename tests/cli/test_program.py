@@ -119,9 +119,6 @@ BAD_USE = [
                  " --help.\n", id="path for a name"),
     pytest.param(("report", "p", "-n", "a?b"), "error: Invalid value for '-n' / '--namespace':",
                  id="query for a name"),
-    pytest.param(("guide", "p", "A", "As I said, use JWT."), "error: The directive tells of the"
-                 ' past ("As I said"), which the next agent knows nothing of: say in the present'
-                 ' tense what is to be done, such as "Use JWT."\n', id="history"),
     pytest.param(("guide", "p", "A", "x" * 501), "error: The directive has 501 characters, and 500"
                  " are allowed: shorten it, or write it into the subtask's prompt.\n",
                  id="too long"),

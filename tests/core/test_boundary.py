@@ -4,6 +4,7 @@ What the pod itself shows is the episode's tests' matter.
 """
 
 import re
+import unicodedata
 from typing import Any
 
 from hypothesis import given
@@ -13,7 +14,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.contract.order import Order
 from afresh.core.actions import StartEpisode
 from afresh.core.brief import BriefParts, Fact, write_brief
-from afresh.core.denylist import history_wording
+from afresh.core.denylist import history_wording, without_history
 from afresh.core.planner import decide
 from tests.make import make_class, make_entry, make_package, make_record, make_seen
 
@@ -66,7 +67,7 @@ def order_of(package: Any, history: dict[str, Any]) -> Order:
     return start.order
 
 
-def brief_of(order: Order) -> str:
+def brief_of(order: Order, summary: str = "`tokens.py` has `issue`.") -> str:
     """The brief as the runner writes it on one branch, where A is done."""
     return write_brief(
         BriefParts(
@@ -76,7 +77,7 @@ def brief_of(order: Order) -> str:
             task=order.tasks[0],
             guidance=order.guidance,
             plan=order.plan,
-            facts=(Fact(id="A", title="Tokens", summary="`tokens.py` has `issue`."),),
+            facts=(Fact(id="A", title="Tokens", summary=summary),),
         )
     )
 
@@ -91,6 +92,54 @@ def test_every_attempt_on_one_head_gets_the_same_brief_to_the_byte(
     (brief,) = briefs
     assert not FORBIDDEN.findall(brief)
     assert history_wording(brief) is None
+
+
+HISTORY = st.sampled_from(
+    [
+        "The first two attempts failed.",
+        "Earlier agents had broken the tests",
+        "**Att**empt 3 of 5: it works now!",
+        "This was tried before; again without luck",
+        "T h i r d  t r y, f a i l e d twice",
+        "f\u200bailed a\u00adgain",
+        "\uff46\uff41\uff49\uff4c\uff45\uff44 twice",
+        "fai\u0301led",
+        "- still red after my _previous_ run",
+        "The reviewer rejected revision 2?",
+        "A FAILURE: retried at once",
+        "No\u2028longer stuck",
+        "you\u2019ve already been asked",
+        "f.a.i.l.e.d",
+        "resumed work\x0bthat had timed out",
+    ]
+)
+FACTS = st.sampled_from(
+    ["`tokens.py` has `issue`.", "Tokens expire after a day.", "`GET /v1` needs one;"]
+)
+JOINS = st.sampled_from([" ", "\n", "\n\n", "\n- ", "\t", " \u2014 "])
+
+
+@given(packages(), st.lists(st.tuples(st.one_of(FACTS, HISTORY), JOINS), max_size=8))
+def test_what_an_agent_says_of_its_work_tells_no_history_to_others(
+    package: Any, said: list[tuple[str, str]]
+) -> None:
+    order = order_of(package, {"attempts": 0})
+    summary = "".join(f"{text}{join}" for text, join in said)
+
+    brief = brief_of(order, summary)
+
+    read = "".join(ch for ch in unicodedata.normalize("NFKD", brief) if ch.isascii())
+    for text in (brief, read.replace("*", "").replace("_", "")):
+        assert not FORBIDDEN.findall(text)
+        assert history_wording(text) is None
+
+
+@given(st.lists(FACTS, min_size=1, max_size=3), HISTORY)
+def test_facts_pass_and_only_the_sentence_that_tells_of_the_past_goes(
+    facts: list[str], history: str
+) -> None:
+    assert without_history("\n".join(facts)) == " ".join(facts)
+    assert without_history("\n".join([*facts, history, *facts])) == " ".join([*facts, *facts])
 
 
 @given(packages(), histories())

@@ -1,4 +1,4 @@
-"""Which directives a person may give: what is wanted of the code, never what has happened."""
+"""Which directives a person is warned about: those that tell what has happened."""
 
 import pytest
 
@@ -64,5 +64,5 @@ def test_directive_that_tells_of_the_past_is_found_by_its_words(directive: str, 
 
 
 @pytest.mark.parametrize("directive", PRESENT)
-def test_directive_about_the_code_alone_is_let_through(directive: str):
+def test_directive_about_the_code_alone_is_not_pointed_out(directive: str):
     assert history_wording(directive) is None

@@ -185,7 +185,6 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "being_deleted",
         "spec_invalid",
         "all_done",
-        "guidance_of_the_past",
         "branch_in_use",
         "class_not_found",
         "image_not_allowed",

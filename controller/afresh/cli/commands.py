@@ -64,9 +64,10 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
         )
     found = history_wording(directive)
     if found:
-        raise BadDirectiveError(
-            f'The directive tells of the past ("{found}"), which the next agent knows nothing of:'
-            ' say in the present tense what is to be done, such as "Use JWT."'
+        click.echo(
+            f'Warning: "{found}" tells of the past, which the next agent knows nothing of; the '
+            'present tense is clearer, such as "Use JWT."',
+            err=True,
         )
     return directive
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine, Task
 from afresh.contract.words import Checkout, Marker
+from afresh.core.denylist import without_history
 from afresh.core.text import one_line
 
 FACTS_LENGTH = 2000
@@ -191,7 +192,7 @@ def _changed(facts: Sequence[Fact]) -> str:
 def _done(fact: Fact) -> str:
     commit = f", commit {fact.commit[:COMMIT_LENGTH]}" if fact.commit else ""
     done = f"- {_named(fact.id, fact.title)} is done{commit}."
-    summary = one_line(fact.summary)[:SUMMARY_LENGTH]
+    summary = without_history(fact.summary)[:SUMMARY_LENGTH]
     return f"{done} {summary}".rstrip() + "\n"
 
 

@@ -1,11 +1,14 @@
-"""Which words of a directive tell of the past, and so may not reach an agent (S1-3, S1-5).
+"""Which words tell of the past (S1-3, S1-5), by a list for persons and a stricter one for agents.
 
-A person may well write "before", "failed" or "again" about the code that is wanted: refused is only
-what speaks of earlier work, earlier talks, or how often something was tried. Pure.
+A person's words are the person's: they are pointed out, and never refused. What an agent says of
+its own work becomes a fact for others only without sentences that could tell how it went. Pure.
 """
 
 import re
+import unicodedata
 from functools import lru_cache
+
+from afresh.core.text import one_line
 
 _WORK = r"(?:attempts?|iterations?|tries|episodes?|work|agents?|conversations?|implementation)"
 _ONE = r"(?:attempt|iteration|episode)"
@@ -56,3 +59,38 @@ def history_wording(text: str) -> str | None:
     """Return the first words of `text` that tell of the past, as they stand there, or None."""
     found = _HISTORY.search(" ".join(text.replace("\u2019", "'").split()))
     return found[0] if found else None
+
+
+# An agent has no need of these to say what exists now; losing a fact is better than telling.
+_STRICT = re.compile(
+    r"\b(?:attempt(?:s|ed|ing)?|previous(?:ly)?|prior|earlier|former(?:ly)?|again|"
+    r"retr(?:y|ies|ied|ying)|re-?(?:tried|ran|did|done|wrote|written|worked|attempted|opened)|"
+    r"tried|histor(?:y|ies|ical|ically)|already|fail(?:s|ed|ing|ures?)?|stuck|so far|"
+    r"restart(?:s|ed)?|resume[ds]?|episodes?|agents?|was|were|wasn't|weren't|had|hadn't|did|"
+    r"didn't|been|ago|still|anew|yet|no longer|any ?more|finally|eventually|broke|mistakes?|"
+    r"reject(?:s|ed|ions?)|reviewers?|cancell?ed|timed out|revision \d+|once more|"
+    r"(?:last|next|this|first|second|third|fourth|fifth|final|\d+(?:st|nd|rd|th)) "
+    r"(?:time|try|go|run|pass|round|one))\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|[\r\n]+|\s+[-*\u2022\u2013\u2014]\s+")
+
+
+def without_history(text: str) -> str:
+    """Return as one line the sentences of an agent that can say nothing of how its work went."""
+    kept = [one_line(part) for part in _SENTENCE.split(text) if part and not _may_tell(part)]
+    line = " ".join(part for part in kept if part)
+    return "" if _may_tell(line) else line
+
+
+def _may_tell(text: str) -> bool:
+    """Whether the text tells of the past, as it is read and not only as it is written."""
+    read = "".join(ch for ch in unicodedata.normalize("NFKD", text) if _is_read(ch))
+    read = one_line(read.replace("\u2019", "'"))
+    joined = re.sub(r"(?<=\w)[-.](?=\w\b)|(?<=\b\w) (?=\w\b)", "", read)
+    return any(_STRICT.search(form) or _HISTORY.search(form) for form in (read, joined))
+
+
+def _is_read(character: str) -> bool:
+    """Whether a reader sees the character; marks of Markdown and of no width are passed over."""
+    return character not in "*_`~|\\" and unicodedata.category(character) not in ("Cf", "Mn", "Me")

@@ -3,7 +3,7 @@
 Each is named as the fact that it finds, and stalls the package with the sentence that mends it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from afresh.api.work_package import WorkPackage
@@ -11,7 +11,6 @@ from afresh.core import graph
 from afresh.core.actions import Answer
 from afresh.core.answers import stall
 from afresh.core.ceilings import excesses
-from afresh.core.denylist import history_wording
 from afresh.core.observed import Observed
 from afresh.core.reasons import Reason
 from afresh.core.settle import Standing
@@ -35,27 +34,6 @@ def spec_invalid(seen: Observed, standing: Standing) -> Answer | None:
         f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
         "dependsOn.",
     )
-
-
-def guidance_of_the_past(seen: Observed, standing: Standing) -> Answer | None:
-    """A directive tells of earlier work, which no agent may know of."""
-    for field, directives in _guidance(seen.package):
-        for directive in directives:
-            found = history_wording(directive)
-            if found:
-                return stall(
-                    Reason.INVALID_SPEC,
-                    f'{field} tells of the past ("{found}"), which no agent may know of: say in '
-                    'the present tense what is to be done, such as "Use JWT."',
-                )
-    return None
-
-
-def _guidance(package: WorkPackage) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield every list of directives with the name of its field."""
-    yield "spec.guidance", package.spec.guidance
-    for entry in package.spec.subtasks:
-        yield f"The guidance of subtask {entry.id}", entry.guidance
 
 
 def branch_in_use(seen: Observed, standing: Standing) -> Answer | None:

@@ -43,8 +43,8 @@ _LOOK = (
 # fmt: off
 _ABOUT_PACKAGES = (
     ReasonRow("InvalidSpec", _PACKAGE,
-        "The package cannot be read, two ids differ only in case, subtasks depend on each other in "
-        "a circle, or guidance tells of the past.",
+        "The package cannot be read, two ids differ only in case, or subtasks depend on each other "
+        "in a circle.",
         "Correct what the message names."),
     ReasonRow("AgentClassNotFound", _PACKAGE,
         "There is no AgentClass of the name in `spec.agentClassName`.",
