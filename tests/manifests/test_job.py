@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from afresh.api.resources import quantity_value
 from afresh.contract import codec
 from afresh.contract.order import Order
 from afresh.contract.pod_layout import ANNOTATION_ORDER
@@ -217,6 +218,23 @@ def test_a_request_is_never_above_a_lowered_limit() -> None:
     job = make_job(resources={"limits": {"memory": "128Mi"}})
 
     assert container(job, "agent")["resources"]["requests"]["memory"] == "128Mi"
+
+
+def test_a_pod_asks_for_little_disk_and_may_use_its_whole_limit() -> None:
+    containers = pod_of(make_job())["containers"]
+
+    asked = [quantity_value(c["resources"]["requests"]["ephemeral-storage"]) for c in containers]
+    assert sum(asked) == 256 << 20
+    limit = container(make_job(), "agent")["resources"]["limits"]["ephemeral-storage"]
+    assert limit == "10Gi"
+
+
+def test_a_disk_request_of_the_class_or_the_package_holds() -> None:
+    own = make_job(resources={"requests": {"ephemeral-storage": "3Gi"}})
+    lowered = make_job(resources={"limits": {"ephemeral-storage": "32Mi"}})
+
+    assert container(own, "agent")["resources"]["requests"]["ephemeral-storage"] == "3Gi"
+    assert container(lowered, "agent")["resources"]["requests"]["ephemeral-storage"] == "32Mi"
 
 
 def test_what_the_agent_can_see_is_the_same_at_the_third_attempt() -> None:

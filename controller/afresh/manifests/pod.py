@@ -24,9 +24,12 @@ from afresh.manifests.volumes import mount, volumes
 
 HOSTNAME = "episode"
 RUNNER_RESOURCES = {
-    "requests": {"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"},
+    "requests": {"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "56Mi"},
     "limits": {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "10Gi"},
 }
+# With the others' 256 MiB for the pod: what Kubernetes takes by default is the limit, and then a
+# node holds few pods.
+AGENT_DISK_REQUEST = "192Mi"
 VERIFY_REQUESTS = {"cpu": "1m", "memory": "8Mi", "ephemeral-storage": "8Mi"}
 CONTAINER_SECURITY = {
     "allowPrivilegeEscalation": False,
@@ -219,7 +222,11 @@ def _verified_volume(parts: PodParts) -> str:
 def _requests(parts: PodParts) -> dict[str, str]:
     wanted = parts.package.spec.resources
     own = wanted.requests if wanted else None
-    return _merged(parts.agent_class.spec.resources.requests, own, _limits(parts))
+    base = parts.agent_class.spec.resources.requests
+    asked = base.model_copy(
+        update={"ephemeral_storage": base.ephemeral_storage or AGENT_DISK_REQUEST}
+    )
+    return _merged(asked, own, _limits(parts))
 
 
 def _limits(parts: PodParts) -> dict[str, str]:
