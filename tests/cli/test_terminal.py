@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from afresh.cli.amounts import short_duration
 from afresh.cli.look.terminal import Paper, Screen, Span, Style, clipped, line, padded, width_of
+from afresh.core.durations import short_duration
 
 
 @pytest.mark.parametrize(

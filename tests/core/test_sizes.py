@@ -25,8 +25,13 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.rules import stored_size
 from afresh.api.subtask import (
     ATTEMPTS_KEPT,
+    INTERVENTIONS_KEPT,
+    MAX_GUIDANCE,
     TRANSITIONS_KEPT,
     Attempt,
+    Deed,
+    GivenGuidance,
+    Intervention,
     SubtaskObjectStatus,
     Transition,
     VerifyResult,
@@ -40,6 +45,7 @@ SUBTASK_BYTES = 128 * 1024
 MANY = 10**12
 LATE = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 REASON = max(map(str, Reason), key=len)
+DEED = max(Deed, key=len)
 OUTCOME = max(Outcome, key=len)
 TEXTS = st.one_of(
     st.text(min_size=1, max_size=8),
@@ -75,7 +81,8 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
     )  # fmt: skip
     status = WorkPackageStatus(
         observed_generation=MANY, phase=PackagePhase.AWAITING_APPROVAL, conditions=conditions,
-        reason=REASON, progress="200/200", current="x" * 1100, cost="x" * 24, branch="b" * 200,
+        reason=REASON, start_time=LATE, completion_time=LATE,
+        duration="x" * 24, progress="200/200", current="x" * 1100, cost="x" * 24, branch="b" * 200,
         head_commit="f" * 64, plan_digest="f" * 80,
         plan_sync=PlanSync(
             attempts=1000, failures=1000, reason=REASON, message=text, not_before=LATE
@@ -112,6 +119,9 @@ def test_the_largest_status_of_a_subtask_leaves_room_in_its_object(text: str) ->
         reason=REASON, message=text, not_before=LATE, commit="f" * 64, attempt_count=1000,
         cost="x" * 24, attempts=(attempt,) * ATTEMPTS_KEPT,
         transitions=(change,) * TRANSITIONS_KEPT,
+        start_time=LATE, completion_time=LATE, duration="x" * 24,
+        guidance=(GivenGuidance(time=LATE, by=text, text=text),) * MAX_GUIDANCE,
+        interventions=(Intervention(time=LATE, by=text, deed=DEED),) * INTERVENTIONS_KEPT,
     )  # fmt: skip
 
     assert size_of(status) <= SUBTASK_BYTES

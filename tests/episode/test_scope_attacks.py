@@ -143,9 +143,9 @@ for n in range(20_000):
 
 
 def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):
-    want = "The agent added more files than maxNewFiles allows: src/0, src/1, src/10, src/100"
+    want = f"{scope.TOO_MANY} Details: src/0, src/1, src/10, src/100"
 
     message = judged(desk, 'python3 -c \'for n in range(100_000): open(f"src/{n}", "w")\'')
 
     assert message.startswith(want)
-    assert message.endswith(" and others.")
+    assert message.endswith(" and others")

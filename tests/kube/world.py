@@ -274,7 +274,7 @@ def side_effects(world: World, name: str = KEY.name) -> dict[str, Any]:
     return {
         "phase": status["phase"],
         "records": [
-            (item["id"], item["marker"], item["attempts"], item["commit"], item["reason"])
+            (item["id"], item["marker"], item["attempts"], item.get("commit", ""), item["reason"])
             for item in status["subtasks"]
         ],
         "usage": status["usage"],
@@ -282,7 +282,7 @@ def side_effects(world: World, name: str = KEY.name) -> dict[str, Any]:
         "history": {
             child["spec"]["id"]: [
                 (attempt["number"], attempt["outcome"], attempt["jobName"])
-                for attempt in child["status"]["attempts"]
+                for attempt in child["status"].get("attempts", ())
             ]
             for child in mine
         },

@@ -37,6 +37,7 @@ class Kind:
     short_name: str
     scope: str
     columns: tuple[tuple[str, str, str], ...]
+    wide_columns: tuple[tuple[str, str, str], ...] = ()
     selectable_fields: tuple[str, ...]
 
 
@@ -70,8 +71,14 @@ KINDS = (
             ("Phase", "string", ".status.phase"),
             ("Reason", "string", ".status.reason"),
             ("Attempts", "integer", ".status.attemptCount"),
+            ("Duration", "string", ".status.duration"),
             ("Cost", "string", ".status.cost"),
-            _AGE,
+            ("Started", "date", ".status.startTime"),
+        ),
+        wide_columns=(
+            ("Title", "string", ".spec.title"),
+            ("Commit", "string", ".status.commit"),
+            ("Message", "string", ".status.message"),
         ),
         selectable_fields=(".spec.workPackageName", ".status.phase"),
     ),
@@ -88,6 +95,12 @@ KINDS = (
             ("Reason", "string", ".status.reason"),
             ("Cost", "string", ".status.cost"),
             _AGE,
+        ),
+        wide_columns=(
+            ("Class", "string", ".spec.agentClassName"),
+            ("Branch", "string", ".status.branch"),
+            ("Duration", "string", ".status.duration"),
+            ("Message", "string", '.status.conditions[?(@.type=="Ready")].message'),
         ),
         selectable_fields=(".spec.agentClassName", ".status.phase"),
     ),
@@ -109,7 +122,14 @@ def build_crd(kind: Kind) -> dict[str, Any]:
         "storage": True,
         "subresources": {"status": {}},
         "additionalPrinterColumns": [
-            {"name": name, "type": type_, "jsonPath": path} for name, type_, path in kind.columns
+            *(
+                {"name": name, "type": type_, "jsonPath": path}
+                for name, type_, path in kind.columns
+            ),
+            *(
+                {"name": name, "type": type_, "jsonPath": path, "priority": 1}
+                for name, type_, path in kind.wide_columns
+            ),
         ],
         "selectableFields": [{"jsonPath": path} for path in kind.selectable_fields],
         "schema": {"openAPIV3Schema": _object_schema(kind.model)},

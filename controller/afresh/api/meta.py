@@ -64,6 +64,14 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+class ManagedFields(ApiModel):
+    """Which fields somebody wrote last: the API server's own note."""
+
+    manager: str = ""
+    time: AwareDatetime | None = None
+    fields_v1: dict[str, Any] = Field(default_factory=dict, alias="fieldsV1")
+
+
 class ObjectMeta(ApiModel):
     """The part of an object's metadata that Afresh reads; empty where the object has none."""
 
@@ -76,6 +84,23 @@ class ObjectMeta(ApiModel):
     deletion_timestamp: AwareDatetime | None = None
     annotations: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
+    managed_fields: tuple[ManagedFields, ...] = Field(default=(), exclude=True, repr=False)
+
+
+class ObjectStatus(ApiModel):
+    """A status: what there is nothing to say of is absent in its manifest."""
+
+    def to_manifest(self) -> dict[str, Any]:
+        """Return plain values under their YAML names, without empty texts, lists and objects."""
+        told: dict[str, Any] = _told(super().to_manifest())
+        return told
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: _told(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item not in ("", [], {})}
+    return [_told(item) for item in value] if isinstance(value, list) else value
 
 
 class KubernetesObject(ApiModel):

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field, StrictInt
 
 from afresh.api.conditions import Conditions, Reason, ShortMessage
-from afresh.api.meta import ApiModel
+from afresh.api.meta import ApiModel, ObjectStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.resources import Count, Money, TokenUsage
 from afresh.api.rules import MapBy
@@ -83,7 +83,7 @@ class PlanSync(ApiModel):
     """None starts before this time."""
 
 
-class WorkPackageStatus(ApiModel):
+class WorkPackageStatus(ObjectStatus):
     """What the operator observed, and the record that its decisions rest on."""
 
     observed_generation: StrictInt | None = None
@@ -98,6 +98,12 @@ class WorkPackageStatus(ApiModel):
     """Subtasks done, of all, such as 2/5."""
     current: str = Field(default="", max_length=1100)
     """The subtasks that run now."""
+    start_time: AwareDatetime | None = None
+    """When its first episode started."""
+    completion_time: AwareDatetime | None = None
+    """When nothing was left to do by itself."""
+    duration: str = Field(default="", max_length=24)
+    """The time between them, such as 1h05m."""
     cost: str = Field(default="", max_length=24)
     """What the episodes cost, such as $0.42; empty without a price."""
     branch: str = Field(default="", max_length=200)

@@ -3,13 +3,14 @@
 Knows nothing of the package around it.
 """
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, StrictBool, StrictInt
 
 from afresh.api.agent_class import Command, Image
 from afresh.api.conditions import Message, Reason, ShortMessage
-from afresh.api.meta import ApiModel, DnsName, KubernetesObject
+from afresh.api.meta import ApiModel, DnsName, KubernetesObject, ObjectStatus
 from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.resources import Count, TokenUsage
 from afresh.api.rules import AtMostBytes, Clipped, Matching, Rule, UniqueItems
@@ -17,8 +18,10 @@ from afresh.contract.words import Checkout, ContextMode, Marker, Outcome
 
 MAX_PROMPT_BYTES = 32 * 1024
 MAX_DEPENDENCIES = 16
+MAX_GUIDANCE = 20
 ATTEMPTS_KEPT = 10
 TRANSITIONS_KEPT = 20
+INTERVENTIONS_KEPT = 10
 
 SubtaskId = Annotated[
     str,
@@ -46,7 +49,7 @@ Title = Annotated[
 
 Directive = Annotated[str, Field(min_length=1, max_length=500)]
 
-Guidance = Annotated[tuple[Directive, ...], Field(max_length=20), UniqueItems()]
+Guidance = Annotated[tuple[Directive, ...], Field(max_length=MAX_GUIDANCE), UniqueItems()]
 """Directives in the present tense, such as "Use JWT, signed with the key in settings."."""
 
 FileGlob = Annotated[
@@ -195,7 +198,44 @@ class Transition(ApiModel):
     """Why, as one CamelCase word."""
 
 
-class SubtaskObjectStatus(ApiModel):
+Manager = Annotated[str, Clipped(40)]
+"""Who wrote a field, as metadata.managedFields names it; empty where nothing is noted."""
+
+
+class GivenGuidance(ApiModel):
+    """A directive that somebody gave."""
+
+    time: AwareDatetime
+    """When."""
+    by: Manager = ""
+    """Who, as metadata.managedFields of the package names it."""
+    text: Annotated[str, Clipped(100)]
+    """What was said; the middle of a long text, which stands in the spec, is left out."""
+
+
+class Deed(StrEnum):
+    """What a person did to a subtask."""
+
+    RETRIED = "Retried"
+    SKIPPED = "Skipped"
+    TAKEN_UP = "TakenUp"
+    TRIED_AT_ONCE = "TriedAtOnce"
+    CANCELLED = "Cancelled"
+
+
+class Intervention(ApiModel):
+    """One thing that a person did to the subtask."""
+
+    time: AwareDatetime
+    """When."""
+    by: Manager = ""
+    """Who, as metadata.managedFields of the package names it."""
+    deed: Deed
+    """Retried: the revision was raised. TakenUp: it is no longer skipped. TriedAtOnce: a wait was
+    ended by afresh retry."""
+
+
+class SubtaskObjectStatus(ObjectStatus):
     """What the operator observed. Decisions rest on the package's record, not on this."""
 
     observed_generation: StrictInt | None = None
@@ -214,6 +254,12 @@ class SubtaskObjectStatus(ApiModel):
     """The commit that did it."""
     attempt_count: Count = 0
     """How many episodes there were."""
+    start_time: AwareDatetime | None = None
+    """When its first episode started, of those since it was last asked for."""
+    completion_time: AwareDatetime | None = None
+    """When it was done, skipped, or left to a person."""
+    duration: Annotated[str, Field(max_length=24)] = ""
+    """The time between them, such as 4m12s."""
     cost: Annotated[str, Field(max_length=24)] = ""
     """What they cost, such as $0.42; empty without a price."""
     attempts: tuple[Attempt, ...] = Field(default=(), max_length=ATTEMPTS_KEPT)
@@ -221,6 +267,10 @@ class SubtaskObjectStatus(ApiModel):
     the last is kept."""
     transitions: tuple[Transition, ...] = Field(default=(), max_length=TRANSITIONS_KEPT)
     """The last twenty changes of the phase."""
+    guidance: tuple[GivenGuidance, ...] = Field(default=(), max_length=MAX_GUIDANCE)
+    """The directives given to it, the last twenty; no agent sees by whom and when."""
+    interventions: tuple[Intervention, ...] = Field(default=(), max_length=INTERVENTIONS_KEPT)
+    """What people did to it, the last ten times; no agent is told."""
 
 
 class SubtaskObject(KubernetesObject):

@@ -21,18 +21,6 @@ def duration(seconds: float | None) -> str:
     return f"{whole} s"
 
 
-def short_duration(seconds: int) -> str:
-    """Return the same for a column: 42s, 3m05s, 2h04m or 3d02h."""
-    for unit, name, part, part_name in (
-        (86_400, "d", 3600, "h"),
-        (3600, "h", 60, "m"),
-        (60, "m", 1, "s"),
-    ):
-        if seconds >= unit:
-            return f"{seconds // unit}{name}{seconds % unit // part:02}{part_name}"
-    return f"{seconds}s"
-
-
 def tokens(count: int) -> str:
     """Return a count of tokens with at most three digits: 987, 12.3k, 4.56M."""
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")):

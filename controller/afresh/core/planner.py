@@ -197,7 +197,8 @@ def _notes(
         if settlement.episode.uid and not ended.begun:
             continue
         good = ended.outcome is Outcome.SUCCESS
-        message = ended.message or ("The acceptance command passed." if good else "")
+        said = ended.message or ("The acceptance command passed." if good else "")
+        message = f"{subtask}: {said}"
         yield Note(
             type="Normal" if good else "Warning",
             reason=str(ended.outcome),
@@ -210,7 +211,7 @@ def _notes(
             yield Note(
                 type="Normal",
                 reason="EpisodeStarted",
-                message="A fresh agent works on it.",
+                message=f"{record.id}: a fresh agent works on it.",
                 subtask=record.id,
             )
     before = seen.package.status

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from afresh.api.conditions import Condition
 from afresh.api.package_status import Review, SubtaskRecord, WorkPackageStatus
-from afresh.api.phases import PackagePhase, SubtaskPhase
+from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.resources import TokenUsage
 from afresh.api.subtask import (
     ATTEMPTS_KEPT,
@@ -20,7 +20,9 @@ from afresh.api.subtask import (
 )
 from afresh.contract.report import PHASES, Usage
 from afresh.core.actions import Decision, Settlement, StartEpisode
+from afresh.core.durations import Span, span_after
 from afresh.core.graph import satisfied
+from afresh.core.interventions import guidance_given, interventions_after
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.plan_sync import last_pushed
@@ -30,6 +32,7 @@ from afresh.core.usage import TOKENS, share_of
 from afresh.core.whole_messages import whole_message
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
+OVER = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 
 
@@ -42,6 +45,12 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     done = sum(1 for record in records if satisfied(record))
     running = [record.id for record in records if record.phase is SubtaskPhase.RUNNING]
     pushed = last_pushed(decision.settlements)
+    span = span_after(
+        Span(start=old.start_time, end=old.completion_time),
+        runs=decision.phase not in ENDED and any(record.attempts for record in records),
+        over=decision.phase in ENDED,
+        now=seen.now,
+    )
     return WorkPackageStatus(
         observed_generation=generation,
         phase=decision.phase,
@@ -49,6 +58,9 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         reason=decision.reason,
         progress=f"{done}/{len(records)}",
         current=",".join(running),
+        start_time=span.start,
+        completion_time=span.end,
+        duration=span.duration,
         cost=dollars(decision.usage.cost_usd),
         branch=seen.package.branch,
         head_commit=decision.syncs.head or (pushed and pushed.head) or old.head_commit,
@@ -170,6 +182,13 @@ def _subtask_status(
             reason=record.reason,
         )
         transitions = (*transitions, change)[-TRANSITIONS_KEPT:]
+    span = span_after(
+        Span(start=old.start_time, end=old.completion_time),
+        runs=record.phase in IN_EPISODE,
+        over=record.phase in OVER,
+        now=seen.now,
+    )
+    entry = next(item for item in seen.package.spec.subtasks if item.id == record.id)
     return SubtaskObjectStatus(
         observed_generation=child.metadata.generation,
         phase=record.phase,
@@ -179,9 +198,14 @@ def _subtask_status(
         not_before=record.not_before,
         commit=record.commit,
         attempt_count=record.attempts,
+        start_time=span.start,
+        completion_time=span.end,
+        duration=span.duration,
         cost=dollars(record.cost_usd),
         attempts=_kept([attempts[number] for number in sorted(attempts)]),
         transitions=transitions,
+        guidance=guidance_given(seen, entry, old),
+        interventions=interventions_after(seen, record, entry, old),
     )
 
 

@@ -184,6 +184,9 @@ def _slim(kind: Resource, body: Manifest) -> Manifest:
     """Leave out what no decision reads: Orders and pod templates are large."""
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     slim: dict[str, Any] = {**body, "metadata": metadata}
+    if kind is WORK_PACKAGES:  # who gave guidance, skipped and retried stands nowhere else
+        fields = body["metadata"].get("managedFields", [])
+        metadata["managedFields"] = [item for item in fields if "subresource" not in item]
     if kind is PODS:
         notes = metadata.get("annotations", {})
         metadata["annotations"] = {key: notes[key] for key in notes if key not in LARGE}

@@ -26,6 +26,8 @@ from afresh.kube.kubeconfig import access
 from afresh.metrics import registry
 
 Manifest = dict[str, Any]
+# What managedFields call the commands.
+CLI_MANAGER = "afresh-cli"
 TIMEOUT_SECONDS = 30
 NO_ANSWER = "no answer in time"
 TRIES = 4
@@ -184,8 +186,16 @@ class Kube:
     async def patch(
         self, resource: Resource, namespace: str, name: str, operations: Sequence[Manifest]
     ) -> Manifest:
-        """Apply a JSON patch and return the new object. Raises RefusedError if a `test` fails."""
-        return await self._call("PATCH", resource.path(namespace, name), body=list(operations))
+        """Apply a person's JSON patch and return the new object.
+
+        Raises RefusedError if a `test` fails.
+        """
+        return await self._call(
+            "PATCH",
+            resource.path(namespace, name),
+            query={"fieldManager": CLI_MANAGER},
+            body=list(operations),
+        )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
         """Delete that very object and, in the background, what it owns. Gone already is well."""

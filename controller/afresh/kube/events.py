@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from afresh.contract.sentences import fitted
 from afresh.core.actions import Note
 from afresh.core.names import short_hash
 from afresh.kube.client import EVENTS, Kube, Manifest
@@ -11,26 +12,23 @@ COMPONENT = "afresh"
 MESSAGE_LENGTH = 1000
 
 
-async def write_event(kube: Kube, about: Manifest, note: Note, now: datetime) -> None:
-    """Write one Event about an object. Writing the same one again changes nothing."""
+async def write_event(
+    kube: Kube, about: Manifest, note: Note, now: datetime, *, related: Manifest | None = None
+) -> None:
+    """Write one Event about an object, and a `related` one. Writing it again changes nothing."""
     metadata = about["metadata"]
     stamp = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    name = f"{metadata['name']}.{short_hash(metadata['uid'], note.reason, note.message, stamp)}"
+    of = (metadata["uid"], note.subtask or "", note.reason, note.message, stamp)
+    name = f"{metadata['name']}.{short_hash(*of)}"
     body = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": metadata["namespace"]},
-        "involvedObject": {
-            "apiVersion": about["apiVersion"],
-            "kind": about["kind"],
-            "name": metadata["name"],
-            "namespace": metadata["namespace"],
-            "uid": metadata["uid"],
-            "resourceVersion": metadata["resourceVersion"],
-        },
+        "involvedObject": _reference(about),
+        **({"related": _reference(related)} if related else {}),
         "type": note.type,
         "reason": note.reason,
-        "message": note.message[:MESSAGE_LENGTH],
+        "message": fitted(note.message, MESSAGE_LENGTH),
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "firstTimestamp": stamp.split(".")[0] + "Z",
@@ -41,3 +39,15 @@ async def write_event(kube: Kube, about: Manifest, note: Note, now: datetime) ->
         await kube.create(EVENTS, metadata["namespace"], body)
     except ConflictError:
         return
+
+
+def _reference(body: Manifest) -> Manifest:
+    metadata = body["metadata"]
+    return {
+        "apiVersion": body["apiVersion"],
+        "kind": body["kind"],
+        "name": metadata["name"],
+        "namespace": metadata["namespace"],
+        "uid": metadata["uid"],
+        "resourceVersion": metadata["resourceVersion"],
+    }

@@ -199,11 +199,10 @@ class Loop:
         if note.subtask:
             name = subtask_name(seen.package.metadata.name, note.subtask)
             child = self.cache.get(SUBTASKS, seen.package.metadata.namespace, name)
-        about = child or package
-        if about is None:
+        if package is None:
             return
         try:
-            await write_event(self.kube, about, note, seen.now)
+            await write_event(self.kube, package, note, seen.now, related=child)
         except KubeError as error:
             registry.EVENTS_LOST.inc()
             log.warning("event_lost", reason=note.reason, error=str(error))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.cli.amounts import short_duration, tokens
+from afresh.cli.amounts import tokens
 from afresh.cli.look.package_view import SubtaskView
 from afresh.cli.look.terminal import Span, Style, clipped, padded, width_of
+from afresh.core.durations import short_duration
 from afresh.core.reasons import Reason
 
 GAP = "  "

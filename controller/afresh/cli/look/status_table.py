@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from afresh.api.phases import PackagePhase
-from afresh.cli.amounts import short_duration, tokens
+from afresh.cli.amounts import tokens
 from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import PackageView
 from afresh.cli.look.status_columns import GAP, PACKAGE_STYLES
 from afresh.cli.look.terminal import Line, Span, Style, cut, padded, width_of
+from afresh.core.durations import short_duration
 
 _NEEDS_PERSON = (PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED)
 _RANKS = {PackagePhase.RUNNING: 0, PackagePhase.SUCCEEDED: 3, PackagePhase.SUSPENDED: 3}

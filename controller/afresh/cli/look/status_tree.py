@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.cli.amounts import short_commit, short_duration, tokens
+from afresh.cli.amounts import short_commit, tokens
 from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
 from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
 from afresh.cli.look.terminal import Line, Span, Style, cut, line
+from afresh.core.durations import short_duration
 
 MIN_NOTE = 20
 MAX_NOTE_LINES = 4

@@ -1,0 +1,51 @@
+"""Since when, until when and how long a subtask or a package takes. Pure."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """From the start to the end; `duration` is there with the end."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    @property
+    def duration(self) -> str:
+        """How long it took, for a column; empty before the end."""
+        if self.start is None or self.end is None:
+            return ""
+        return short_duration(max(0, int((self.end - self.start).total_seconds())))
+
+
+def span_after(known: Span, *, runs: bool, over: bool, now: datetime) -> Span:
+    """Return the span now that it `runs`, or is `over`, or neither: it waits.
+
+    What runs anew after its end has begun anew.
+    """
+    if runs:
+        is_new = known.start is None or known.end is not None
+        return Span(start=whole_utc(now)) if is_new else known
+    if known.start is None:
+        return Span()
+    if over:
+        return known if known.end else Span(start=known.start, end=whole_utc(now))
+    return Span() if known.end else known
+
+
+def whole_utc(time: datetime) -> datetime:
+    """Return the time as statuses have it: in UTC, without a fraction."""
+    return time.astimezone(UTC).replace(microsecond=0)
+
+
+def short_duration(seconds: int) -> str:
+    """Return a duration for a column: 42s, 3m05s, 2h04m or 3d02h."""
+    for unit, name, part, part_name in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= unit:
+            return f"{seconds // unit}{name}{seconds % unit // part:02}{part_name}"
+    return f"{seconds}s"
