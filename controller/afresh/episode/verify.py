@@ -57,7 +57,7 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
     # What one subtask's tests have left must not decide about the next one.
-    is_emptied = len(work.order.tasks) > 1
+    is_emptied = len(work.order.tasks) > 1 or task.kept is not None
     if setup:
         end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
         is_emptied = False

@@ -57,7 +57,7 @@ def take(git: Git, order: Order, head: str, tree: Path, outbox: Outbox) -> Snaps
             raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
         raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
     staged, warnings = stored(git, order, head, git.git_dir / "index")
-    changes = _changes(git, head, staged)
+    changes = changes_of(git, head, staged)
     refuse_bare(changes, bare)
     return Snapshot(head=head, tree=staged, changes=changes, outbox=outbox, warnings=warnings)
 
@@ -105,7 +105,8 @@ def commit(
     return authorship.commit(git, order, tree, snapshot.head, text)
 
 
-def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+def changes_of(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+    """Return how `tree` differs from the commit `head`. Raises GitError."""
     raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree)
     fields = raw.decode(errors="surrogateescape").split("\0")[:-1]
     pairs = zip(fields[::2], fields[1::2], strict=True)
