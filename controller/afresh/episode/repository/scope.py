@@ -82,9 +82,10 @@ def _matches(glob: str, path: str, folders: Collection[str]) -> bool:
         reached = _after(token, path, reached)
         if not reached:
             return False
-    if glob.endswith("/") or glob in folders:
-        return any(at < len(path) and path[at] == "/" for at in reached)
-    return len(path) in reached
+    is_below = any(at < len(path) and path[at] == "/" for at in reached)
+    if glob.endswith("/"):
+        return is_below
+    return len(path) in reached or (is_below and glob in folders)
 
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|.", re.DOTALL)
