@@ -9,7 +9,9 @@ from pathlib import Path
 
 from afresh.contract.order import Step, Task
 from afresh.contract.report import VerifyResult
-from afresh.contract.words import Checkout
+from afresh.contract.words import Checkout, Outcome
+from afresh.episode.ending import Ended
+from afresh.episode.ipc import clear_ipc
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.shown import shown
@@ -17,6 +19,7 @@ from afresh.episode.step import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run
 from afresh.episode.workplace import SETUP, VERIFY, Workplace
 
 NOT_FOUND_CODE = 127
+LEFT_BEHIND = "The agent left message queues or memory segments that cannot be removed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,9 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     tree, index = _tree(work, task, commit)
     meet(work.verify_control)
     started = time.monotonic()
+    # Nobody is at work now but the containers' first processes.
+    if not clear_ipc(work.paths.message_queues, work.paths.system_v):
+        raise Ended(Outcome.AGENT_ERROR, LEFT_BEHIND)
     end, problem = _steps(work, task)
     # Whatever was left running must not change the files while they are compared.
     if not work.verify_control.clear() and not problem:
