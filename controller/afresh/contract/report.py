@@ -105,7 +105,9 @@ class Report:
 PHASES = (
     "runnerStarted",
     "prepared",
+    "agentReady",
     "agentStarted",
+    "modelAsked",
     "agentEnded",
     "committed",
     "verified",
