@@ -53,7 +53,7 @@ e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl
 test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
 	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py tests/e2e/full_scale.py
 
-kueue: ## Build Kueue's controller for its tests, which are left out without it (10 minutes)
+kueue: ## Build Kueue's controller for its tests, which run in CI and wherever it is built (10 minutes)
 	@python3 deploy/cluster install --only kueue
 
 bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json

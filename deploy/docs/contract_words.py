@@ -20,6 +20,9 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "guidance": "Directives for every task.",
         "setup": "Prepares a checkout, before the agent and before verify.",
         "budget": "What this episode may use of models; absent: no limit.",
+        "pushCheck": "Whether a commit of the plan alone is pushed before any agent starts; in a "
+        "sync: a probe, which delivers what is kept or pushes such a commit.",
+        "kept": "Work that a probe delivers.",
         "reportUrl": "Where a Report is also sent at once; absent: nowhere.",
         "hintSeconds": "While the agent works, a Report that is not final goes there so often.",
         "version": "Of the Order's form.",
@@ -83,6 +86,12 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "guidance": "Directives for this task.",
         "markerOnFailure": "What a failure that counts makes of the subtask.",
         "hasWorkAside": "An earlier episode may have left work under `refs/afresh/`.",
+        "kept": "The verified commit that is there, because it could not be pushed; absent: none.",
+    },
+    order.Kept: {
+        "id": "The subtask.",
+        "commit": "The commit on its ref under `refs/afresh/`.",
+        "revision": "The revision that it was done for.",
     },
     order.Verify: {
         "command": "The program and its arguments.",
@@ -103,6 +112,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "results": "How it ended for each subtask; one without a result was not begun.",
         "head": "The branch's head after the last push.",
         "planDigest": "The digest of the plan that was pushed.",
+        "pushPassed": "Whether the server has taken a push to the branch.",
         "usage": "What the model's answers counted.",
         "notBefore": "The provider's reset time, in seconds since the epoch.",
         "fault": "How the provider failed last, where it did and waiting helps.",
@@ -110,11 +120,17 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "logTail": "The end of the agent's log.",
         "version": "Of the Report's form.",
     },
+    report.Unpushed: {
+        "refusal": "What the server has refused, and what became of the work; absent: nothing.",
+        "kept": "The verified commit under `refs/afresh/`.",
+        "conflicts": "Paths that others changed at the same time; `**`: any.",
+    },
     report.Result: {
         "id": "The subtask.",
         "outcome": "How it ended.",
         "revision": "Which revision of the subtask was done.",
         "commit": "The commit on the branch; with it the result holds, whatever comes after.",
+        "unpushed": "Of a push that failed; absent: none did.",
         "message": "How it ended, as a sentence.",
         "summary": "What the agent says of its work.",
         "exitCode": "The exit code of the agent's program.",

@@ -192,6 +192,7 @@ def test_the_order_of_the_rules_is_pinned() -> None:
         "not_supported",
         "unpriced_model",
         "episode_running",
+        "push_refused",
         "stalled",
         "suspended",
         "out_of_scope",

@@ -19,6 +19,7 @@ GROUPS = {
     "pods": "api/v1",
     "services": "api/v1",
     "secrets": "api/v1",
+    "configmaps": "api/v1",
     "events": "api/v1",
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
@@ -35,7 +36,11 @@ GROUPS = {
         "apis/kueue.x-k8s.io/v1beta2",
     ),
 }
-PLURALS = {"AgentClass": "agentclasses", "PriorityClass": "priorityclasses"}
+PLURALS = {
+    "AgentClass": "agentclasses",
+    "NetworkPolicy": "networkpolicies",
+    "PriorityClass": "priorityclasses",
+}
 
 
 class ApiError(AssertionError):

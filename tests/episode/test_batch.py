@@ -67,7 +67,8 @@ def test_second_of_three_that_fails_ends_the_batch_and_the_third_has_no_result(
     assert report.head == remote.head(BRANCH)
     times = sorted(report.phases, key=lambda name: report.phases[name])
     assert times == [
-        "runnerStarted", "pushed", "prepared", "agentStarted", "agentEnded", "reported",
+        "runnerStarted", "pushed", "prepared", "agentReady", "agentStarted", "agentEnded",
+        "reported",
     ]  # fmt: skip
 
 

@@ -101,6 +101,14 @@ def test_fault_that_the_cli_survives_leaves_its_own_word_as_the_outcome(
     assert remote.head(BRANCH) is not None
 
 
+def test_report_tells_when_the_program_first_asked_its_model(
+    claude_pod: Pod, remote: Remote, model_port: int
+):
+    phases = claude_pod.run(order_for(remote, model_port, "demo-model: blocked Which key?")).phases
+
+    assert phases["agentStarted"] < phases["modelAsked"] < phases["agentEnded"]
+
+
 @pytest.mark.parametrize(
     ("budget", "want"),
     [

@@ -32,7 +32,7 @@ async def test_provider_gets_the_real_key_and_nothing_of_the_agents_credentials(
         "Authorization": "Bearer placeholder",
         "Cookie": "a=placeholder",
         "anthropic-version": "2023-06-01",
-        "Connection": "keep-alive, x-private",
+        "Connection": "keep-alive",
         "X-Private": "1",
         "User-Agent": "cli/1.0",
     }

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from aiohttp import web
 
-from afresh.episode.gateway.request_body import BODY_LIMIT, LARGE_AT_ONCE, SMALL
+from afresh.episode.gateway.bounds import BODY_LIMIT, LARGE_AT_ONCE, SMALL
 from tests.episode.gateway_client import MESSAGES, talking
 from tests.episode.upstream import events, streams
 

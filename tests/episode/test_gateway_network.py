@@ -5,7 +5,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -84,7 +84,7 @@ async def test_provider_that_needs_no_proxy_is_asked_without_one(monkeypatch: py
     assert told == []
 
 
-@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as a stream", "with the model changed"])
+@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as it is", "with the model changed"])
 async def test_ten_megabytes_pass_in_both_directions(model: str | None):
     asked = {"model": "claude-x", "messages": "x" * TEN_MB}
     text = {"type": "content_block_delta", "delta": {"text": "y" * TEN_MB}}
@@ -101,7 +101,7 @@ async def test_ten_megabytes_pass_in_both_directions(model: str | None):
     assert talk.usage.output_tokens == 7
 
 
-@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as a stream", "with the model changed"])
+@pytest.mark.parametrize("model", [None, "claude-x"], ids=["as it is", "with the model changed"])
 async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: str | None):
     everybody, arrived = asyncio.Event(), 0
 
@@ -131,37 +131,8 @@ async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: s
     ],
 )
 async def test_header_that_is_for_one_connection_does_not_reach_the_agent(header: str, value: str):
-    given = {"Connection": "close, x-hop", header: value, "X-Kept": "1"}
+    given = {"Connection": "close, x-hop", header: value, "Request-Id": "1"}
     answer: Answer = answers(200, b"{}", **{name.replace("-", "_"): v for name, v in given.items()})
     async with talking(answer) as talk, talk.client.post(MESSAGES, json={}) as told:
         assert told.headers.get(header) in (None, "keep-alive")
-        assert told.headers["X-Kept"] == "1"
-
-
-async def test_pieces_of_a_request_reach_the_provider_before_its_end():
-    first_arrived = asyncio.Event()
-
-    async def give() -> AsyncIterator[bytes]:
-        yield b"first"
-        await asyncio.wait_for(first_arrived.wait(), 120)
-        yield b"last"
-
-    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"first")
-        first_arrived.set()
-        await reader.readuntil(b"last")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-        writer.close()
-
-    async with await asyncio.start_server(take, "127.0.0.1", 0) as provider:
-        host, port = provider.sockets[0].getsockname()
-        gateway = make_gateway(f"http://{host}:{port}")
-        gateway.open()
-        async with (
-            aiohttp.ClientSession(gateway.url) as client,
-            client.post(MESSAGES, data=give()) as answer,
-        ):
-            status = answer.status
-        await asyncio.to_thread(gateway.close)
-
-    assert status == 200
+        assert told.headers["Request-Id"] == "1"

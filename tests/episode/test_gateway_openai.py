@@ -203,11 +203,11 @@ async def test_provider_gets_the_real_key_and_none_of_the_agents():
         "OpenAI-Beta": "responses=v1",
     }
     async with talking_to(API, streams(*events())) as talk:
-        async with talk.client.post(f"{RESPONSES}?x=1", json={}, headers=headers) as got:
+        async with talk.client.post(f"{RESPONSES}?x=1&limit=2", json={}, headers=headers) as got:
             await got.read()
         (asked,) = talk.provider.asked
 
-    assert asked.path == f"{RESPONSES}?x=1"
+    assert asked.path == f"{RESPONSES}?limit=2"
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     assert asked.headers["openai-beta"] == "responses=v1"
     assert "placeholder" not in str(asked.headers)

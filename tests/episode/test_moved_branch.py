@@ -72,6 +72,22 @@ def test_contradicting_change_of_somebody_else_is_a_conflict_and_stays(pod: Pod,
     assert remote.file(BRANCH, "hello.txt") == "salve"
 
 
+def test_parts_of_a_bare_repository_that_two_have_pushed_do_not_become_one(
+    pod: Pod, remote: Remote
+):
+    work = f"mkdir b; echo ref: refs/heads/x > b/HEAD; {WAIT}"
+    other = {"b/objects/x": "x", "b/refs/x": "x"}
+
+    pod.run(
+        make_order(remote.url, work),
+        meanwhile(pod, lambda: remote.commit(BRANCH, other, base="main", message=OTHER)),
+    )
+
+    assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
+    assert pod.result.message.endswith(" Details: b")
+    assert "b/HEAD" not in remote.files(BRANCH)
+
+
 def test_changes_that_fail_verify_on_top_of_the_others_are_not_pushed(pod: Pod, remote: Remote):
     task = make_task(verify=Verify(command=("test", "!", "-e", "bye.txt")))
 

@@ -43,8 +43,8 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
     phases = pod.run(make_order(remote.url, WORK)).phases
 
     assert list(phases) == [
-        "runnerStarted", "prepared", "agentStarted", "agentEnded", "committed", "verified",
-        "pushed", "reported",
+        "runnerStarted", "prepared", "agentReady", "agentStarted", "agentEnded", "committed",
+        "verified", "pushed", "reported",
     ]  # fmt: skip
     assert list(phases.values()) == sorted(phases.values())
 

@@ -40,7 +40,8 @@ def test_notes_of_an_agent_that_look_like_plan_and_trailers_are_only_notes(
     assert changed(remote) == [".afresh/DISCOVERY.md", ".afresh/IDEAS.md", ".afresh/PLAN.md"]
     assert "Subtask" not in remote.message(BRANCH)
     text = remote.file(BRANCH, ".afresh/DISCOVERY.md")
-    assert text == f"# Discovery\n\n## T001 # Not a heading\n\n{hostile}"
+    want = hostile.replace("- [x]", "- \\[x]").replace("\0", "").replace("\t", " ")
+    assert text == f"# Discovery\n\n## T001 # Not a heading\n\n{want}"
 
 
 def test_link_in_the_place_of_the_plan_is_replaced_and_not_followed(

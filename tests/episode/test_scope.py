@@ -14,6 +14,7 @@ from afresh.episode.repository.scope import (
     TOO_MANY,
     Change,
     allowed,
+    literal_names,
     scope_problem,
 )
 from tests.episode.pod import CONTROLLER, make_task
@@ -32,12 +33,17 @@ from tests.episode.pod import CONTROLLER, make_task
         ("api/*.py", "api/v1/a.py", False),
         ("**/*.py", "a.py", True),
         ("**/*.py", "api/v1/a.py", True),
-        ("api/**", "api/v1/a.py", True),
         ("api/**", "api", False),
         ("api/**/a.py", "api/a.py", True),
         ("api/**/a.py", "api/v1/v2/a.py", True),
         ("api/**/a.py", "api/v1/ba.py", False),
-        ("api", "api/v1/a.py", True),
+        ("api", "api/v1/a.py", False),
+        ("README.md", "README.md/conftest.py", False),
+        ("api/*", "api/v1/a.py", False),
+        ("api/*/", "api/v1/a.py", True),
+        ("api/*/", "api/v1", False),
+        ("api/v?", "api/v1/a.py", False),
+        ("api/**", "api/v1/a.py", True),
         ("api/", "api/v1/a.py", True),
         ("api/", "apis/a.py", False),
         ("?.py", "a.py", True),
@@ -113,7 +119,28 @@ def test_glob_of_any_wildcards_matches_what_they_stand_for(pieces: list[str], pa
     tokens = re.findall(r"\*\*/|\*\*|\*|\?|\[ab\]|.", glob)
     want = "".join(STANDS_FOR.get(token, token) for token in tokens)
 
-    assert allowed((glob,), path) is bool(re.fullmatch(f"{want}(?:/.*)?", path))
+    assert allowed((glob,), path) is bool(re.fullmatch(want, path))
+    assert allowed((f"{glob}/",), path) is bool(re.fullmatch(f"{want}/.*", path))
+
+
+@pytest.mark.parametrize(
+    ("glob", "want"),
+    [
+        pytest.param("api/v1", "api/v1", id="a name"),
+        pytest.param("app/[[]slug]", "app/[slug]", id="a name with a bracket"),
+        pytest.param("app/[user-id]", "app/[user-id]", id="a bracket that begins no set"),
+        pytest.param("app/[ab]", None, id="a set"),
+        pytest.param("app/*", None, id="a wildcard"),
+        pytest.param("ap?", None, id="a wildcard for one"),
+    ],
+)
+def test_name_without_wildcards_means_what_is_in_it_where_it_is_a_folder(
+    glob: str, want: str | None
+):
+    assert literal_names((glob,)) == ({glob: want} if want else {})
+    if want:
+        assert allowed((glob,), f"{want}/a.py", {glob})
+        assert not allowed((glob,), f"{want}x/a.py", {glob})
 
 
 def test_no_globs_allow_everything():

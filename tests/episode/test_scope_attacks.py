@@ -24,7 +24,7 @@ def judged(desk: Desk, agent: str, **task: object) -> str:
     """Do an agent's work, and return what keeps it from being committed; empty: nothing."""
     desk.work(agent)
     try:
-        snapshot.check_scope(make_task(**{"files": ALLOWED, **task}), desk.take())
+        snapshot.check_scope(desk.git, make_task(**{"files": ALLOWED, **task}), desk.take())
     except Ended as ended:
         return ended.message if ended.outcome is Outcome.OUT_OF_SCOPE else ended.outcome
     return ""
@@ -43,6 +43,11 @@ IN_SCOPE = [
     pytest.param("rm -rf .git; ln -s /etc .git", id="the repository becomes a link"),
     pytest.param("rm -rf .git; mkfifo .git", id="the repository becomes a FIFO"),
     pytest.param("git mv src/tool.sh lib/ && git reset -q --hard", id="what was undone"),
+    pytest.param(
+        "mkdir src/refs src/objects; touch src/refs/x src/objects/x",
+        id="folders with names of which one more is wanted",
+    ),
+    pytest.param("git init -q --bare src/b; echo b > src/.gitignore", id="an ignored repository"),
     pytest.param("touch -d 2001-01-01 lib/a.c", id="another time of another file"),
     pytest.param("echo build > src/.gitignore; mkfifo src/build", id="an ignored FIFO"),
     pytest.param("echo big > src/.gitignore; truncate -s 2G src/big", id="an ignored huge file"),
@@ -95,6 +100,24 @@ OUT_OF_SCOPE = [
     pytest.param("mkdir .AFRESH; echo x > .AFRESH/PLAN.md",
                  f"{strange_files.LIKE_STATE} Details: .AFRESH",
                  id="the runner's folder in another case"),
+    pytest.param("git init -q --bare src/b; touch src/b/refs/x src/b/objects/x",
+                 f"{scope.EMBEDDED} Details: src/b", id="a bare repository"),
+    pytest.param("git init -q --bare src/b; touch src/b/refs/x src/b/objects/x; cd src/b;"
+                 " mv HEAD h; mv h Head; mv refs 'Refs. '; mv objects ob\u200cjects",
+                 f"{scope.EMBEDDED} Details: src/b",
+                 id="a bare repository to systems that take other names for its own"),
+    pytest.param("mkdir -p src/b/objects SRC/B; cp .git/HEAD src/b; touch src/b/objects/x;"
+                 " mkdir SRC/B/refs; touch SRC/B/refs/x",
+                 f"{scope.EMBEDDED} Details: SRC/B",
+                 id="a bare repository in folders that differ in case"),
+    pytest.param("mkdir src/b; cp .git/HEAD src/b; ln -s ../x src/b/refs; ln -s ../y src/b/objects",
+                 f"{scope.EMBEDDED} Details: src/b",
+                 id="a bare repository of links"),
+    pytest.param("mkdir src/b; ln -s refs/heads/x src/b/HEAD; echo ../c > src/b/commondir",
+                 f"{scope.EMBEDDED} Details: src/b",
+                 id="a folder that names the one with objects and refs"),
+    pytest.param("mkdir objects refs; touch objects/x refs/x; cp .git/HEAD .",
+                 f"{scope.EMBEDDED} Details: .", id="the worktree itself"),
     pytest.param("truncate -s 2G src/big", f"{strange_files.HUGE} Details: src/big",
                  id="a file of 2 GB"),
     pytest.param("truncate -s 2G data/big", f"{strange_files.HUGE} Details: data/big",
@@ -111,6 +134,59 @@ OUT_OF_SCOPE = [
 @pytest.mark.parametrize(("agent", "want"), OUT_OF_SCOPE)
 def test_what_leaves_the_files_is_out_of_scope_by_its_name(desk: Desk, agent: str, want: str):
     assert judged(desk, agent) == want
+
+
+BARE = {"b.git/HEAD": "ref: refs/heads/x\n", "b.git/refs/x": "x", "b.git/objects/x": "x"}
+
+
+@pytest.mark.parametrize("part", BARE)
+def test_a_bare_repository_that_an_earlier_subtask_has_begun_is_not_completed(
+    tmp_path: Path, part: str
+):
+    desk = Desk.prepare(tmp_path, {name: text for name, text in BARE.items() if name != part})
+    agent = f"mkdir -p {part.rpartition('/')[0]}; echo ref: refs/heads/x > {part}"
+
+    want = f"{scope.EMBEDDED} Details: b.git"
+    assert judged(desk, agent, files=()) == want
+
+
+@pytest.mark.parametrize(
+    ("agent", "want"),
+    [
+        pytest.param("echo x > src.txt", "", id="is in nobody's way"),
+        pytest.param("rm -r b.git", "", id="may be removed"),
+        pytest.param(
+            "echo '[core]' > b.git/config",
+            f"{scope.EMBEDDED} Details: b.git",
+            id="is not given a configuration",
+        ),
+        pytest.param(
+            "mkdir b.git/hooks; echo x > b.git/hooks/post-checkout",
+            f"{scope.EMBEDDED} Details: b.git",
+            id="is not given a hook",
+        ),
+    ],
+)
+def test_a_bare_repository_that_is_on_the_branch(tmp_path: Path, agent: str, want: str):
+    assert judged(Desk.prepare(tmp_path, BARE), agent, files=()) == want
+
+
+@pytest.mark.parametrize(
+    ("agent", "want"),
+    [
+        pytest.param("echo x > src/new.c", "", id="a folder"),
+        pytest.param("mkdir src/v1; echo x > src/v1/new.c", "", id="a folder's folder"),
+        pytest.param("rm -r src; echo x > src", "", id="a folder that becomes a file"),
+        pytest.param(
+            "rm README.md; mkdir README.md; echo x > README.md/conftest.py",
+            OUTSIDE + "README.md/conftest.py.",
+            id="a file that becomes a folder",
+        ),
+        pytest.param("mkdir new; echo x > new/a", OUTSIDE + "new/a.", id="a new folder"),
+    ],
+)
+def test_name_without_wildcards_means_what_is_in_it_if_it_was(desk: Desk, agent: str, want: str):
+    assert judged(desk, agent, files=("README.md", "src", "new")) == want
 
 
 def test_a_huge_file_that_is_so_on_the_branch_is_in_nobodys_way(tmp_path: Path):

@@ -57,6 +57,7 @@ class Runner:
             final=self.final,
             results=self.results,
             plan_digest=self.pushed,
+            push_passed=self.pushed is not None,
             phases={"pushed": clock} if self.pushed else {},
             usage=Usage(turns=len(tokens), input_tokens=sum(tokens)),
         )

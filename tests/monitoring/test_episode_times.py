@@ -4,23 +4,31 @@ from typing import Any
 
 import pytest
 
+from afresh.contract.pod_layout import RUNNER
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome
 from afresh.core.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
-from afresh.core.observed import Episode
+from afresh.core.observed import ContainerFacts, ContainerState, Episode
 from tests.make import NOW, make_episode, make_pod, make_report, seconds
 
 START = NOW.timestamp()
 WHOLE = {
     "runnerStarted": 5.5,
     "prepared": 6.5,
+    "agentReady": 7.0,
     "agentStarted": 8.5,
+    "modelAsked": 9.25,
     "agentEnded": 68.5,
     "committed": 69.0,
     "verified": 79.0,
     "pushed": 80.0,
     "reported": 80.25,
 }
+
+
+RUNNER_AT_FIVE = ContainerFacts(
+    name=RUNNER, state=ContainerState.RUNNING, started=True, began=NOW + seconds(5)
+)
 
 
 def told(offsets: dict[str, float], outcome: Outcome = Outcome.SUCCESS, **fields: Any) -> Any:
@@ -31,7 +39,11 @@ def lived(offsets: dict[str, float], **fields: Any) -> Episode:
     own = {
         "created": NOW,
         "released": NOW + seconds(2),
-        "pod": make_pod(scheduled=NOW + seconds(3)),
+        "pod": make_pod(
+            scheduled=NOW + seconds(3),
+            sandboxed=NOW + seconds(4),
+            containers=(RUNNER_AT_FIVE,),
+        ),
         "report": told(offsets),
     }
     return make_episode(**{**own, **fields})
@@ -41,10 +53,13 @@ def test_a_whole_episode_tells_every_part() -> None:
     assert phase_seconds(lived(WHOLE)) == {
         "queued": 2,
         "scheduled": 1,
-        "started": 2.5,
+        "runnerImage": 1,
+        "started": 1.5,
         "prepared": 1,
-        "setup": 2,
-        "agent": 60,
+        "agentImage": 0.5,
+        "setup": 1.5,
+        "firstRequest": 0.75,
+        "agent": 59.25,
         "commit": 0.5,
         "verify": 10,
         "push": 1,
@@ -61,7 +76,7 @@ def test_a_whole_episode_tells_every_part() -> None:
         pytest.param(lived(WHOLE, released=None, report=None), set(), id="the Job never ran"),
         pytest.param(
             lived({"runnerStarted": 5, "reported": 6}),
-            {"queued", "scheduled", "started", "report"},
+            {"queued", "scheduled", "runnerImage", "started", "report"},
             id="it ended before it was prepared",
         ),
     ],
@@ -77,7 +92,7 @@ def test_a_clock_that_is_behind_makes_a_part_zero_and_never_less() -> None:
 
 
 def test_overhead_is_all_but_the_queue_and_setup_agent_and_verify() -> None:
-    assert work_and_overhead(lived(WHOLE)) == (72.0, pytest.approx(6.25))
+    assert work_and_overhead(lived(WHOLE)) == (71.5, pytest.approx(6.75))
 
 
 def test_a_batch_of_several_tells_no_overhead() -> None:
@@ -86,7 +101,7 @@ def test_a_batch_of_several_tells_no_overhead() -> None:
 
     assert work_and_overhead(batch) is None
     assert "prepared" not in phase_seconds(batch)
-    assert phase_seconds(batch)["agent"] == 60
+    assert phase_seconds(batch)["agent"] == 59.25
 
 
 def test_a_push_of_the_subtask_before_is_no_part_of_the_last_ones_end() -> None:
@@ -94,7 +109,7 @@ def test_a_push_of_the_subtask_before_is_no_part_of_the_last_ones_end() -> None:
     parts = phase_seconds(lived({**failed, "pushed": 6.0, "reported": 68.75}))
 
     assert "push" not in parts
-    assert (parts["agent"], parts["report"]) == (60, 0.25)
+    assert (parts["agent"], parts["report"]) == (59.25, 0.25)
 
 
 def test_a_push_before_a_last_subtask_that_came_to_nothing_is_not_as_long_as_the_batch() -> None:
@@ -135,3 +150,18 @@ def test_the_hand_over_is_from_the_agent_before_to_the_next(
     episode: Episode, others: list[Episode], want: float | None
 ) -> None:
     assert hand_over_seconds(episode, others) == want
+
+
+def test_a_cluster_that_tells_nothing_of_sandboxes_has_one_part_for_the_start() -> None:
+    parts = phase_seconds(lived(WHOLE, pod=make_pod(scheduled=NOW + seconds(3))))
+
+    assert "runnerImage" not in parts
+    assert parts["started"] == 2.5
+
+
+def test_an_agent_that_asks_no_model_has_one_part() -> None:
+    silent = {name: at for name, at in WHOLE.items() if name != "modelAsked"}
+    parts = phase_seconds(lived(silent))
+
+    assert "firstRequest" not in parts
+    assert parts["agent"] == 60

@@ -9,7 +9,7 @@ from afresh.api.meta import ApiModel, ObjectStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.resources import Count, Money, TokenUsage
 from afresh.api.rules import MapBy
-from afresh.contract.words import Marker
+from afresh.contract.words import Marker, PushRefusal
 
 MAX_SUBTASKS = 200
 MAX_REQUEST = 128
@@ -49,6 +49,10 @@ class SubtaskRecord(ApiModel):
     """Why, as a sentence, with what to do about it."""
     not_before: AwareDatetime | None = None
     """No episode starts before this time."""
+    refused: PushRefusal | None = None
+    """What the repository's server has refused to take; absent: nothing."""
+    kept: Annotated[str, Field(max_length=64)] | None = None
+    """Verified work on the subtask's side ref, which could not be pushed to the branch."""
     cost_usd: Money | None = None
     """US dollars so far; absent without a price."""
     rejections: Count = 0
@@ -114,6 +118,8 @@ class WorkPackageStatus(ObjectStatus):
     """The digest of the plan that was last pushed."""
     plan_sync: PlanSync | None = None
     """How the plan was pushed where no episode did it; absent: that was never needed."""
+    push_passed: str = Field(default="", max_length=16)
+    """The hash of the repository, branch and Secret with which the server has taken a push."""
     last_handled_cancel: str = Field(default="", max_length=MAX_REQUEST)
     """The value of the annotation afresh.dev/cancel-requested-at that was last acted on."""
     last_handled_retry: str = Field(default="", max_length=MAX_REQUEST)

@@ -116,7 +116,8 @@ class SubtaskEntry(ApiModel):
     )
     """Ids of the subtasks that must be done, or skipped by the user, before this one starts."""
     files: Annotated[tuple[FileGlob, ...], UniqueItems()] = Field(default=(), max_length=50)
-    """Globs for the files that may change; absent: any."""
+    """Globs for the files that may change; absent: any. One that ends in / or ** means what is in a
+    folder; a plain name does if it is a folder before the subtask begins."""
     max_new_files: StrictInt = Field(default=10, ge=0, le=10_000)
     """How many files may be added."""
     verify: Verify | None = None

@@ -2,21 +2,19 @@
 
 import re
 
-from afresh.core.text import one_line
+from afresh.core.text import one_line, without_escapes
 
-# Colours and cursor movements. Of any other sequence the text stays to be seen, without its escape.
-_COLOURS = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
 _MARKDOWN = re.compile(r"([\\`*\[<|])")
 
 
 def plain_line(text: str) -> str:
     """Return `text` as one line without escape sequences and control characters."""
-    return one_line(_COLOURS.sub("", text))
+    return one_line(text)
 
 
 def plain_lines(text: str) -> str:
     """Return `text` without escape sequences and control characters; its lines are kept."""
-    lines = re.split(r"\r\n|\r|\n", _COLOURS.sub("", text).expandtabs(4))
+    lines = re.split(r"\r\n|\r|\n", without_escapes(text).expandtabs(4))
     return "\n".join(_printable(line).rstrip() for line in lines).strip("\n")
 
 

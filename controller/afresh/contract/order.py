@@ -78,7 +78,8 @@ class Task:
     """One subtask as the episode needs it. `files` are globs; empty means any file.
 
     `marker_on_failure` is what a failure that counts would make of it. `has_work_aside`: an earlier
-    episode may have left work on the subtask's side ref.
+    episode may have left work on the subtask's side ref. `kept` is the verified commit that is kept
+    there because it could not be pushed.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Task:
     guidance: tuple[str, ...] = ()
     marker_on_failure: Marker = Marker.PENDING
     has_work_aside: bool = False
+    kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,15 @@ class PlanLine:
     marker: Marker
     revision: int = 0
     epic: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Verified work that a sync delivers: the commit on the side ref of the subtask `id`."""
+
+    id: str
+    commit: str
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +170,9 @@ class Order:
 
     `episode` is the Job's name and `package` is `namespace/name`; neither is shown to the agent.
     Without tasks it is a sync: the runner alone renders `plan` and pushes it.
+    `push_check`: before any agent starts, a commit that holds the plan alone shows whether the
+    server takes a push. A sync with it is a push probe: it delivers what is `kept`, and else pushes
+    such a commit.
     While the agent works, a Report that is not final goes out every `hint_seconds`.
     """
 
@@ -173,6 +187,8 @@ class Order:
     guidance: tuple[str, ...] = ()
     setup: Step | None = None
     budget: Budget | None = None
+    push_check: bool = False
+    kept: tuple[Kept, ...] = ()
     report_url: str | None = None
     hint_seconds: int = 30
     version: int = field(default=ORDER_VERSION)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from afresh.contract import codec
 from afresh.contract.sentences import fitted
-from afresh.contract.words import Outcome, ProviderFault
+from afresh.contract.words import Outcome, ProviderFault, PushRefusal
 
 REPORT_VERSION = 1
 REPORT_MAX_BYTES = 3072
 # In place of a subtask in the result of a sync, which has one only if it failed.
 SYNC_ID = ""
+ANY_PATH = ("**",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +40,32 @@ class VerifyResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unpushed:
+    """Why a push did not reach the branch, and what became of it.
+
+    `refusal` is absent where the server refused nothing. `kept` is the verified commit on the
+    subtask's side ref. `conflicts` are paths that others changed at the same time; `**`: any.
+    """
+
+    refusal: PushRefusal | None = None
+    kept: str | None = None
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """How the episode ended for one subtask, and its share of the episode's usage.
 
     `summary` is what the agent says of its work, for people. `peak_input_tokens` is the most that
     one request has told a model, and `peak_input_percent` the highest share of a model's window,
-    where windows are known.
+    where windows are known. `unpushed` tells of a push that failed.
     """
 
     id: str
     outcome: Outcome
     revision: int = 0
     commit: str | None = None
+    unpushed: Unpushed | None = None
     message: str = ""
     summary: str = ""
     exit_code: int | None = None
@@ -69,7 +84,8 @@ class Report:
     is then how far it came. A result with a commit holds at once: the commit is on the branch. A
     subtask without a result in a final Report was not begun. `phases` are seconds since the epoch,
     by name (see PHASES). `not_before` is the provider's reset time in seconds since the epoch,
-    `fault` how it failed last, where it did.
+    `fault` how it failed last, where it did. `push_passed`: the server has taken a push to the
+    branch.
     """
 
     episode: str
@@ -78,6 +94,7 @@ class Report:
     results: tuple[Result, ...] = ()
     head: str | None = None
     plan_digest: str | None = None
+    push_passed: bool = False
     usage: Usage = field(default_factory=Usage)
     not_before: float | None = None
     fault: ProviderFault | None = None
@@ -91,7 +108,9 @@ class Report:
 PHASES = (
     "runnerStarted",
     "prepared",
+    "agentReady",
     "agentStarted",
+    "modelAsked",
     "agentEnded",
     "committed",
     "verified",
@@ -148,12 +167,20 @@ def _decided(report: Report, *, with_usage: bool = False) -> Report:
                 outcome=item.outcome,
                 revision=item.revision,
                 commit=item.commit,
+                unpushed=_without_paths(item.unpushed),
                 message="" if item.commit else item.message,
                 usage=item.usage if with_usage else None,
             )
             for item in report.results
         ),
     )
+
+
+def _without_paths(unpushed: Unpushed | None) -> Unpushed | None:
+    """Return it with any path in the place of those that it names."""
+    if unpushed is None or not unpushed.conflicts:
+        return unpushed
+    return replace(unpushed, conflicts=ANY_PATH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

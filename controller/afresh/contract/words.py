@@ -56,6 +56,15 @@ class CredentialsMode(StrEnum):
     ENVIRONMENT = "Environment"
 
 
+class PushRefusal(StrEnum):
+    """What the repository's server has refused to take, and what became of the work."""
+
+    PLAN = "Plan"  # the plan alone, before any agent
+    KEPT = "Kept"  # verified work, which is kept on the subtask's side ref
+    LOST = "Lost"  # verified work, which the server would not keep either
+    WORK_ONLY = "WorkOnly"  # as Lost, but the server takes the plan: only a person can help
+
+
 class Checkout(StrEnum):
     """What the acceptance command is run on."""
 

@@ -8,17 +8,26 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from afresh.contract.pod_layout import RUNNER
 from afresh.core.observed import Episode
 
 
 class EpisodePhase(StrEnum):
-    """The parts of an episode's life, in their order."""
+    """The parts of an episode's life, in their order.
+
+    `agentImage` is how much longer than the runner's preparations the agent's container took to be
+    there; `firstRequest` is from the agent's start to its first request for the model, and `agent`
+    the rest of its run.
+    """
 
     QUEUED = "queued"
     SCHEDULED = "scheduled"
+    RUNNER_IMAGE = "runnerImage"
     STARTED = "started"
     PREPARED = "prepared"
+    AGENT_IMAGE = "agentImage"
     SETUP = "setup"
+    FIRST_REQUEST = "firstRequest"
     AGENT = "agent"
     COMMIT = "commit"
     VERIFY = "verify"
@@ -29,7 +38,9 @@ class EpisodePhase(StrEnum):
 # What the runner reaches, and the part that ends there.
 _ENDS = (
     ("prepared", EpisodePhase.PREPARED),
+    ("agentReady", EpisodePhase.AGENT_IMAGE),
     ("agentStarted", EpisodePhase.SETUP),
+    ("modelAsked", EpisodePhase.FIRST_REQUEST),
     ("agentEnded", EpisodePhase.AGENT),
     ("committed", EpisodePhase.COMMIT),
     ("verified", EpisodePhase.VERIFY),
@@ -37,7 +48,9 @@ _ENDS = (
     ("reported", EpisodePhase.REPORT),
 )
 _RUNNER_STARTED = "runnerStarted"
-WORK = frozenset({EpisodePhase.SETUP, EpisodePhase.AGENT, EpisodePhase.VERIFY})
+WORK = frozenset(
+    {EpisodePhase.SETUP, EpisodePhase.FIRST_REQUEST, EpisodePhase.AGENT, EpisodePhase.VERIFY}
+)
 # A start this long after the episode before has waited for something else than its end.
 AT_ONCE = timedelta(seconds=30)
 
@@ -103,8 +116,24 @@ def _on_the_way(episode: Episode) -> Iterator[tuple[EpisodePhase, float]]:
         return
     yield EpisodePhase.SCHEDULED, _between(episode.released, scheduled)
     runner = _reached(episode, _RUNNER_STARTED)
-    if runner is not None:
-        yield EpisodePhase.STARTED, max(runner - scheduled.timestamp(), 0.0)
+    if runner is None:
+        return
+    whole = max(runner - scheduled.timestamp(), 0.0)
+    image = min(_runner_image_seconds(episode), whole)
+    if image:
+        yield EpisodePhase.RUNNER_IMAGE, image
+    yield EpisodePhase.STARTED, whole - image
+
+
+def _runner_image_seconds(episode: Episode) -> float:
+    """From the pod's sandbox to the start of the runner's container: the pull of its image.
+
+    In whole seconds, so that an image that is there takes none.
+    """
+    runner = episode.pod.container(RUNNER) if episode.pod else None
+    if episode.pod is None or episode.pod.sandboxed is None or runner is None:
+        return 0.0
+    return _between(episode.pod.sandboxed, runner.began) if runner.began else 0.0
 
 
 def _end_of_success(episode: Episode) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from afresh.contract.pod_layout import AGENT, RUNNER
-from afresh.contract.report import Report, Result
+from afresh.contract.report import SYNC_ID, Report, Result
 from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
@@ -89,11 +89,12 @@ def verdict_of(
 
 
 def sync_verdict(episode: Episode, *, now: datetime) -> Verdict:
-    """Judge a sync: its Report has a result only if it failed."""
+    """Judge a sync: its Report has a result of its own only if it failed."""
     report = episode.report
-    if report and report.episode and report.final and not report.results:
+    failed = any(result.id == SYNC_ID for result in report.results) if report else True
+    if report and report.episode and report.final and not failed:
         return Ended(outcome=Outcome.SUCCESS, message="", report=report)
-    return _judge(episode, "", now)
+    return _judge(episode, SYNC_ID, now)
 
 
 def _committed(episode: Episode) -> dict[str, Ended]:

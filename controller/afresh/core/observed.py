@@ -25,7 +25,7 @@ class ContainerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerFacts:
-    """One container's status; `started` stays true once it ran."""
+    """One container's status; `started` stays true once it ran, `began` is when it did last."""
 
     name: str
     state: ContainerState
@@ -34,6 +34,7 @@ class ContainerFacts:
     reason: str = ""
     message: str = ""
     exit_code: int | None = None
+    began: datetime | None = None
     finished: datetime | None = None
 
 
@@ -41,7 +42,7 @@ class ContainerFacts:
 class PodFacts:
     """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget.
 
-    `scheduled`: since when it has a node.
+    `scheduled`: since when it has a node; `sandboxed`: since when it has its sandbox and network.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PodFacts:
     disruption: str | None = None
     unschedulable: str | None = None
     scheduled: datetime | None = None
+    sandboxed: datetime | None = None
     containers: tuple[ContainerFacts, ...] = ()
 
     def container(self, name: str) -> ContainerFacts | None:

@@ -13,6 +13,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract.order import (
     Agent,
     Author,
+    Kept,
     Order,
     PlanLine,
     Price,
@@ -24,6 +25,7 @@ from afresh.contract.order import (
 )
 from afresh.contract.words import AdapterName, Marker
 from afresh.core.batches import epic_of
+from afresh.core.names import short_hash
 from afresh.core.observed import Observed
 from afresh.core.settle import Standing
 
@@ -47,6 +49,7 @@ def order_of(
         mode=package.spec.context.mode,
         guidance=tuple(package.spec.guidance),
         setup=_step(package),
+        push_check=package.status.push_passed != push_target(package),
         **own,
     )
 
@@ -54,6 +57,16 @@ def order_of(
 def sync_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
     """Return the Order of a sync: the plan, and where to push it."""
     return _frame(seen, standing, episode)
+
+
+def probe_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
+    """Return the Order of a push probe: a sync that delivers what is kept, or pushes the plan."""
+    kept = tuple(
+        Kept(id=record.id, commit=record.kept, revision=record.observed_revision)
+        for record in standing.records
+        if record.kept
+    )
+    return replace(_frame(seen, standing, episode), push_check=True, kept=kept)
 
 
 def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
@@ -84,6 +97,12 @@ def _repository(package: WorkPackage) -> Repository:
         submodules=tuple(Submodule(path=item.path, url=item.url) for item in spec.submodules),
         lfs=spec.lfs,
     )
+
+
+def push_target(package: WorkPackage) -> str:
+    """Return the hash of what the package pushes to, and as whom."""
+    given = package.spec.repository
+    return short_hash(given.url, package.branch, given.secret_name or "", length=16)
 
 
 def goal_of(package: WorkPackage) -> str:
@@ -173,6 +192,7 @@ def _task(package: WorkPackage, entry: SubtaskEntry, record: SubtaskRecord) -> T
         guidance=tuple(entry.guidance),
         marker_on_failure=Marker.SKIPPED if last_chance else Marker.PENDING,
         has_work_aside=record.attempts > 0,
+        kept=record.kept,
     )
 
 

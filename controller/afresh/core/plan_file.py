@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker
-from afresh.core.text import one_line
+from afresh.core.markdown import escaped_line, unescaped_line
 
 NOTE = (
     "Written by Afresh. Edit the work package instead: changes to this file are replaced.\n"
@@ -29,7 +29,7 @@ class Plan:
 def render(plan: Plan) -> str:
     """Return the plan as Markdown. Any text is one line of it and cannot look like another."""
     lines = [_line(line) for line in plan.lines]
-    return f"# {_escape(plan.goal) or 'Plan'}\n\n{NOTE}\n\n" + "".join(lines)
+    return f"# {escaped_line(plan.goal) or 'Plan'}\n\n{NOTE}\n\n" + "".join(lines)
 
 
 def parse(text: str) -> Plan:
@@ -37,9 +37,9 @@ def parse(text: str) -> Plan:
     heading, *rest = text.splitlines() or [""]
     found = (_LINE.fullmatch(line) for line in rest)
     return Plan(
-        goal=_unescape(heading.removeprefix("# ")),
+        goal=unescaped_line(heading.removeprefix("# ")),
         lines=tuple(
-            PlanLine(id=match[2], title=_unescape(match[3] or ""), marker=Marker(match[1]))
+            PlanLine(id=match[2], title=unescaped_line(match[3] or ""), marker=Marker(match[1]))
             for match in found
             if match
         ),
@@ -66,14 +66,5 @@ def digest(text: str) -> str:
 
 
 def _line(line: PlanLine) -> str:
-    title = _escape(line.title)
+    title = escaped_line(line.title)
     return f"- {line.marker} {line.id}{' ' if title else ''}{title}\n"
-
-
-def _escape(text: str) -> str:
-    # HTML is all that could reach beyond its own line in Markdown.
-    return one_line(text).replace("\\", "\\\\").replace("<", "\\<")
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\([\\<])", r"\1", text)

@@ -15,7 +15,7 @@ from afresh.core.actions import Answer, Settlement, StartSync
 from afresh.core.answers import REFUSED_AGAIN, until
 from afresh.core.names import sync_name
 from afresh.core.observed import Observed
-from afresh.core.orders import goal_of, plan_of, sync_order
+from afresh.core.orders import goal_of, plan_of, probe_order, sync_order
 from afresh.core.reasons import Reason
 from afresh.core.settle import Standing
 
@@ -46,6 +46,8 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
         or answer.reason in HOPELESS
         or standing.live
         or answer.records
+        or answer.actions
+        or any(record.refused for record in standing.records)
         or seen.agent_class is None
     ):
         return answer
@@ -103,10 +105,25 @@ def _behind(seen: Observed, standing: Standing, wanted: str) -> bool:
     return known != wanted if known else begun
 
 
+def push_probe(seen: Observed, standing: Standing) -> StartSync:
+    """Return the start of a sync that finds out whether the server takes pushes.
+
+    It has the runner alone and costs no agent. It delivers what is kept of work that could not be
+    pushed, and else pushes the plan; its Report says `push_passed`, or what was refused.
+    """
+    attempt, name = _next(seen, standing)
+    return StartSync(attempt=attempt, plan="", order=probe_order(seen, standing, episode=name))
+
+
 def _start(seen: Observed, standing: Standing, wanted: str) -> StartSync:
+    attempt, name = _next(seen, standing)
+    return StartSync(attempt=attempt, plan=wanted, order=sync_order(seen, standing, episode=name))
+
+
+def _next(seen: Observed, standing: Standing) -> tuple[int, str]:
+    """Return the number and the name of the next sync."""
     record = standing.syncs.record
     taken = [episode.attempt for episode in seen.episodes if not episode.members]
     attempt = max([record.attempts if record else 0, *taken]) + 1
     metadata = seen.package.metadata
-    name = sync_name(metadata.name, attempt, metadata.uid)
-    return StartSync(attempt=attempt, plan=wanted, order=sync_order(seen, standing, episode=name))
+    return attempt, sync_name(metadata.name, attempt, metadata.uid)

@@ -3,6 +3,7 @@
 Knows nothing of other subtasks, and of an episode only how it ended.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar, assert_never
@@ -11,7 +12,8 @@ from afresh.api.meta import ApiModel
 from afresh.api.package_status import PlanSync, SubtaskRecord
 from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.report import SYNC_ID, Report, Unpushed
+from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
 from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after, reset_of, whole_second
@@ -43,9 +45,25 @@ class Syncs:
     live: Episode | None = None
     pushed: str = ""
     head: str = ""
+    probe: "Probe | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What a sync has found out about pushes: one was taken, or why it was refused.
+
+    `delivered` are commits by the ids of the subtasks that they have finished.
+    """
+
+    delivered: Mapping[str, str]
+    refused: Ended | None = None
 
 
 NO_SYNCS = Syncs()
+WORK_ONLY = (
+    "Have the server take what the work holds, then run `afresh retry`: it takes the plan alone."
+)
+NOTHING_UNPUSHED = Unpushed()
 
 
 def new_record(entry: SubtaskEntry) -> SubtaskRecord:
@@ -122,6 +140,8 @@ def after(
         "message": ended.message,
         "cost_usd": plus_cost(record.cost_usd, share.cost_usd if share else None),
         "not_before": None,
+        "refused": _unpushed(ended).refusal,
+        "kept": _unpushed(ended).kept or (None if _did_work(ended) else record.kept),
     }
     phase = SubtaskPhase.PENDING
     if row.next is Next.DONE:
@@ -137,12 +157,22 @@ def after(
         phase = SubtaskPhase.SKIPPED
         update |= {"reason": Reason.TOO_MANY_FAILURES}
     elif row.next in (Next.BACKOFF, Next.PROBE):
-        same = (record.reason in STALLING) == (row.next is Next.PROBE)
+        same = bool(record.kept) or ((record.reason in STALLING) == (row.next is Next.PROBE))
         retries = record.transient_retries + 1 if same else 1
         update["transient_retries"] = retries
         if not (gated and ended.outcome is Outcome.TRANSIENT):
             update["not_before"] = _not_before(ended, retries, now)
     return in_phase(updated(record, **update), phase)
+
+
+def _unpushed(ended: Ended) -> Unpushed:
+    return (ended.result and ended.result.unpushed) or NOTHING_UNPUSHED
+
+
+def _did_work(ended: Ended) -> bool:
+    """Whether the episode has decided about its work: what was kept before is of no use then."""
+    row = row_of(ended)
+    return row.counts or row.next in (Next.DONE, Next.REVIEW)
 
 
 def updated(model: M, **changes: object) -> M:
@@ -179,7 +209,14 @@ def in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
 
 def removed(record: SubtaskRecord) -> SubtaskRecord:
     """Return the record of a subtask that is no longer in the package."""
-    gone = updated(record, reason=Reason.REMOVED, message="", not_before=None)
+    gone = updated(
+        record,
+        reason=Reason.REMOVED,
+        message="",
+        not_before=None,
+        refused=None,
+        kept=None,
+    )
     return in_phase(gone, SubtaskPhase.SKIPPED)
 
 
@@ -193,6 +230,8 @@ def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
         reason=Reason.WAITING,
         message="",
         not_before=None,
+        refused=None,
+        kept=None,
     )
     return in_phase(fresh, SubtaskPhase.PENDING)
 
@@ -213,12 +252,14 @@ def sent_back(record: SubtaskRecord, reason: RevisionReason | None) -> SubtaskRe
 def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -> Syncs:
     """Return how syncs stand once this one is taken in."""
     record, report = syncs.record or PlanSync(), ended.report
+    probe = _probe_of(ended)
     if ended.outcome is Outcome.SUCCESS:
         return replace(
             syncs,
             record=PlanSync(attempts=episode.attempt),
             pushed=episode.plan or (report and report.plan_digest) or "",
             head=(report and report.head) or "",
+            probe=probe,
         )
     failures = record.failures + 1
     failed = PlanSync(
@@ -228,4 +269,70 @@ def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -
         message=ended.message,
         not_before=_not_before(ended, failures, now),
     )
-    return replace(syncs, record=failed)
+    return replace(syncs, record=failed, probe=probe)
+
+
+def _probe_of(ended: Ended) -> Probe | None:
+    report = ended.report
+    delivered = {
+        result.id: result.commit
+        for result in (report.results if report else ())
+        if result.commit and result.id != SYNC_ID
+    }
+    if _unpushed(ended).refusal:
+        return Probe(delivered=delivered, refused=ended)
+    return Probe(delivered=delivered) if delivered or _passed(report) else None
+
+
+def _passed(report: Report | None) -> bool:
+    return report is not None and report.push_passed
+
+
+def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> SubtaskRecord:
+    """Return the record once it is known whether the server takes pushes.
+
+    Work that was lost is not done again for a server that takes the plan at once: that it took
+    before, too. What was refused in between is another matter.
+    """
+    if record.phase is not SubtaskPhase.PENDING or not (record.refused or record.kept):
+        return record
+    commit = probe.delivered.get(record.id)
+    if commit:
+        return in_phase(_delivered(record, commit), SubtaskPhase.DONE)
+    if record.refused is None:
+        return record
+    if probe.refused:
+        retries = record.transient_retries + 1
+        return updated(
+            record,
+            reason=str(probe.refused.outcome),
+            message=probe.refused.message,
+            transient_retries=retries,
+            not_before=_not_before(probe.refused, retries, now),
+        )
+    if record.refused is PushRefusal.LOST and record.transient_retries <= 1:
+        return updated(
+            record,
+            refused=PushRefusal.WORK_ONLY,
+            message=f"{WORK_ONLY} {record.message}",
+            not_before=None,
+        )
+    if record.refused is PushRefusal.WORK_ONLY:
+        return record
+    return push_allowed(record)
+
+
+def push_allowed(record: SubtaskRecord) -> SubtaskRecord:
+    """Return the record of a subtask that no refused push holds back any more."""
+    return updated(record, reason=Reason.WAITING, message="", not_before=None, refused=None)
+
+
+def _delivered(record: SubtaskRecord, commit: str) -> SubtaskRecord:
+    return updated(
+        push_allowed(record),
+        reason=Reason.VERIFIED,
+        consecutive_failures=0,
+        transient_retries=0,
+        commit=commit,
+        kept=None,
+    )

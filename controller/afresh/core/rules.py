@@ -23,6 +23,7 @@ from afresh.core.preconditions import (
     spec_invalid,
     unpriced_model,
 )
+from afresh.core.pushes import push_refused
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
@@ -217,6 +218,7 @@ RULES: tuple[Rule, ...] = (
     not_supported,
     unpriced_model,
     episode_running,
+    push_refused,
     stalled,
     suspended,
     out_of_scope,

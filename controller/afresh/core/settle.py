@@ -11,7 +11,7 @@ from datetime import datetime
 from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.contract.words import Outcome
+from afresh.contract.words import Outcome, PushRefusal
 from afresh.core import records
 from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, sync_verdict, verdict_of
@@ -87,17 +87,19 @@ def stand(seen: Observed) -> Standing:
         taken.append(replace(gone, settlements=cancelled))
         removed.append(gone.record if gone.live else records.removed(gone.record))
     settlements = tuple(item for one in taken for item in one.settlements)
+    syncs = _syncs(seen)
+    known_now = tuple(_probed(record, syncs, seen) for record in current)
     live = _once(pair for one in taken for pair in one.live)
     over = _over(settlements, live)
     return Standing(
-        records=tuple(current),
+        records=known_now,
         removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
         usage=usage_after(seen.package.status.usage, [item.ended for item in over]),
         settlements=settlements,
         over=over,
         live=live,
-        syncs=_syncs(seen),
-        messages=_messages(seen, current, settlements),
+        syncs=syncs,
+        messages=_messages(seen, known_now, settlements),
     )
 
 
@@ -109,6 +111,10 @@ def _messages(
     for item in settlements:
         told.setdefault(item.member.subtask, []).insert(0, item.ended.message)
     return {record.id: whole_message(record, told.get(record.id, ())) for record in current}
+
+
+def _probed(record: SubtaskRecord, syncs: Syncs, seen: Observed) -> SubtaskRecord:
+    return records.after_probe(record, syncs.probe, now=seen.now) if syncs.probe else record
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
@@ -243,7 +249,10 @@ def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord
     if record.reason == Reason.SKIPPED_BY_USER and not entry.skip:
         return records.begin_again(record, record.observed_revision)
     edited = seen.package.metadata.generation != seen.package.status.observed_generation
-    if (edited and record.reason in STALLING) or _asked_to_retry(seen):
+    asked = (edited and record.reason in STALLING) or _asked_to_retry(seen)
+    if asked and record.refused is PushRefusal.WORK_ONLY:
+        return records.push_allowed(record)
+    if asked:
         return records.updated(record, not_before=None)
     return record
 

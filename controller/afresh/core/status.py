@@ -26,6 +26,7 @@ from afresh.core.interventions import guidance_given, interventions_after
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.plan_sync import last_pushed
+from afresh.core.pushes import passed_after
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.usage import TOKENS, share_of
@@ -66,6 +67,7 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         head_commit=decision.syncs.head or (pushed and pushed.head) or old.head_commit,
         plan_digest=decision.syncs.pushed or (pushed and pushed.plan_digest) or old.plan_digest,
         plan_sync=decision.syncs.record,
+        push_passed=passed_after(seen, decision),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,
         usage=decision.usage,

@@ -1,11 +1,31 @@
 """Makes any text fit where one line, or a short one, is wanted. Pure."""
 
+import re
+
+# In the order in which a terminal tells them apart. A string (OSC, DCS, APC, PM, SOS) that has no
+# end goes to the end of its line: what follows must not be swallowed with it.
+_ESCAPES = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x9c\n\r]*(?:[\x07\x18\x1a\x9c]|\x1b\\)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]+[0-~]?"
+    r"|\x1b[0-~]?"
+    r"|[\x80-\x84\x86-\x9f]"  # but for U+0085, which ends a line
+)
 ELLIPSIS = "…"
 
 
 def one_line(text: str) -> str:
     """Return `text` as one line of printable characters with single spaces."""
+    text = without_escapes(text)
     return " ".join("".join(ch if ch.isprintable() else " " for ch in text).split())
+
+
+def without_escapes(text: str) -> str:
+    """Return `text` without terminals' escape sequences, each cut as a whole with what it carries.
+
+    To be done before secrets are looked for: a sequence amid one would hide it from who looks.
+    """
+    return text if text.isprintable() else _ESCAPES.sub("", text)
 
 
 def shortened(text: str, length: int) -> str:

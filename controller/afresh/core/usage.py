@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from afresh.api.package_status import Usage
-from afresh.contract.report import Report
+from afresh.contract.report import Report, Result
 from afresh.contract.report import Usage as Spent
+from afresh.contract.words import PushRefusal
 from afresh.core.evidence import Ended
 from afresh.core.outcome import TABLE, Next
 
@@ -36,9 +37,15 @@ def _plus(usage: Usage, ended: Ended) -> Usage:
 def _counts(ended: Ended) -> bool:
     """Whether the episode counts: not one that a temporary cause or a wrong setting ended early."""
     done = ended.report.results if ended.report else ()
-    if any(result.commit for result in done):
+    if any(result.commit or _was_paid(result) for result in done):
         return True
     return TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
+
+
+def _was_paid(result: Result) -> bool:
+    """Whether an agent did verified work, though it is not on the branch."""
+    refusal = result.unpushed.refusal if result.unpushed else None
+    return refusal in (PushRefusal.KEPT, PushRefusal.LOST) and result.verify is not None
 
 
 def share_of(ended: Ended) -> Spent | None:

@@ -29,7 +29,7 @@ NO_REMOTE = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH})
 def tidy_up(work: Workplace, desk: Desk, task: Task, result: Result) -> list[str]:
     """Do what follows from the result; return a sentence for each thing that failed."""
     if result.commit:
-        return [warning] if (warning := aside.remove(work, task)) else []
+        return [warning] if (warning := aside.remove(work, task.id)) else []
     return list(_after_failure(work, desk, task, result))
 
 
@@ -38,7 +38,7 @@ def _after_failure(work: Workplace, desk: Desk, task: Task, result: Result) -> I
     if desk.start and marker is not None:
         yield from _push_plan(work, desk, desk.start, task, marker)
     shot = desk.shot
-    if shot and shot.changes and result.outcome not in NO_REMOTE:
+    if shot and shot.changes and not result.unpushed and result.outcome not in NO_REMOTE:
         work.reporter.stage("aside")
         warning = aside.keep(work, task, shot.head, shot.tree)
         if warning:

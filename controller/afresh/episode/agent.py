@@ -67,6 +67,7 @@ class AgentEnd:
 def get_ready(work: Workplace) -> None:
     """Wait for the agent's container, and run setup in it. Raises Ended."""
     meet(work.agent_control)
+    work.reporter.reached("agentReady")
     setup = work.order.setup
     if setup is None:
         return
@@ -105,6 +106,8 @@ def run_agent(
             ending = work.agent_control.run(_command(work, launch), out, err, started)
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
+    if work.meter.first_asked is not None:
+        work.reporter.reached("modelAsked", work.meter.first_asked)
     work.reporter.reached("agentEnded")
     cleared = work.agent_control.clear()
     out.end()

@@ -54,6 +54,7 @@ def _not_done(task: Task, end: Ended) -> Result:
         id=task.id,
         outcome=end.outcome,
         revision=task.revision,
+        unpushed=end.unpushed,
         message=end.message,
         exit_code=end.exit_code,
         verify=end.verify,

@@ -7,8 +7,8 @@ imported while the agent works.
 from dataclasses import dataclass
 
 from afresh.contract.order import Task
-from afresh.contract.report import Result
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.report import Result, Unpushed, VerifyResult
+from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core import plan_file
 from afresh.episode.agent import AgentEnd
 from afresh.episode.briefing import planned, standing_in
@@ -16,7 +16,7 @@ from afresh.episode.desk import Desk
 from afresh.episode.ending import Ended
 from afresh.episode.found import found_done
 from afresh.episode.judgement import judge
-from afresh.episode.repository import persist, prepare, rebase, red_flags, snapshot
+from afresh.episode.repository import aside, persist, prepare, rebase, red_flags, refusals, snapshot
 from afresh.episode.repository.history import caught_up, find_done
 from afresh.episode.repository.prepare import Start
 from afresh.episode.repository.shown import publish
@@ -36,6 +36,18 @@ class Candidate:
     shot: Snapshot
     start: Start
     plan: str
+    exit_code: int | None = None
+
+
+class NotPushed(Ended):
+    """The verified `commit` did not get onto the branch."""
+
+    def __init__(
+        self, ended: Ended, commit: str, verified: VerifyResult, exit_code: int | None
+    ) -> None:
+        super().__init__(ended.outcome, ended.message, exit_code=exit_code, verify=verified)
+        self.commit = commit
+        self.verified = verified
 
 
 def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEnd) -> Result:
@@ -45,22 +57,34 @@ def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEn
     """
     shot = desk.shot = judge(work, task, desk, start, end)
     plan = planned(work.order, task, Marker.DONE)
-    candidate = Candidate(shot=shot, start=start, plan=plan)
+    candidate = Candidate(shot=shot, start=start, plan=plan, exit_code=end.exit_code)
+    return put_on_branch(work, desk, task, candidate)
+
+
+def put_on_branch(work: Workplace, desk: Desk, task: Task, candidate: Candidate) -> Result:
+    """Verify and push the candidate. Raises Ended if it is not on the branch afterwards.
+
+    Verified work that cannot be pushed is kept: no agent has to do it again.
+    """
     spent = 0.0
     while True:
         try:
-            result = _verify_and_push(work, task, candidate, end)
+            result = _verify_and_push(work, task, candidate)
             desk.pushed = result.commit
             desk.plan = standing_in(candidate.plan, work.order)
             return result
-        except Ended as ended:
-            if ended.outcome is not Outcome.CONFLICT or ended.verify is None:
-                raise
-            spent += ended.verify.duration_seconds
-            if spent + ended.verify.duration_seconds > SPARE_SECONDS:
-                raise
+        except NotPushed as failed:
+            lasted = failed.verified.duration_seconds
+            spent += lasted
+            if failed.outcome is not Outcome.CONFLICT or spent + lasted > SPARE_SECONDS:
+                raise kept_of(work, task, failed) from failed
+            commit, verified = failed.commit, failed.verified
         work.log.say("the branch has moved; verifying the changes on top of it")
-        start = desk.start = prepare.fetch_moved(work.git, work.order)
+        start = _moved_start(work, candidate)
+        if start is None:  # whatever the server says of it, nobody else has pushed
+            declined = refusals.declined(work.order)
+            raise kept_of(work, task, NotPushed(declined, commit, verified, candidate.exit_code))
+        desk.start = start
         desk.pushed, desk.plan = None, caught_up(work.order, start.commits)
         done = find_done(start.commits, work.order, task)
         if done:
@@ -69,11 +93,46 @@ def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEn
         candidate = Candidate(
             shot=shot,
             start=start,
+            exit_code=candidate.exit_code,
             plan=rebase.plan_at(work.git, desk.on_plan(work).order, task, start.head),
         )
 
 
-def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: AgentEnd) -> Result:
+def _moved_start(work: Workplace, candidate: Candidate) -> Start | None:
+    """Return where the branch is now; None: where it was."""
+    before = candidate.start.expected
+    try:
+        start = prepare.fetch_moved(work.git, work.order)
+    except Ended as ended:
+        if ended.outcome is Outcome.CONFLICT and not before:
+            return None
+        raise
+    return None if start.expected == before else start
+
+
+def kept_of(work: Workplace, task: Task, failed: NotPushed) -> Ended:
+    """Keep the verified commit on the side ref; return how the episode ends, which says so."""
+    if failed.outcome is Outcome.AGENT_ERROR:  # it is itself what the server does not take
+        return failed
+    work.reporter.stage("aside")
+    problem = aside.keep_commit(work, task, failed.commit)
+    told = f"The verified work of {task.id} is kept on {aside.side_ref(work.order, task.id)}."
+    if problem:
+        told = f"The verified work of {task.id} could not be kept either and is lost: {problem}"
+    refusal = PushRefusal.LOST if problem else PushRefusal.KEPT
+    return Ended(
+        failed.outcome,
+        f"{failed.message} {told}",
+        exit_code=failed.exit_code,
+        verify=failed.verified,
+        unpushed=Unpushed(
+            refusal=refusal if persist.is_refusal(failed) else None,
+            kept=None if problem else failed.commit,
+        ),
+    )
+
+
+def _verify_and_push(work: Workplace, task: Task, candidate: Candidate) -> Result:
     shot, redact = candidate.shot, work.log.redact
     made = snapshot.commit(work.git, work.order, task, shot, candidate.plan, redact)
     work.reporter.reached("committed")
@@ -84,7 +143,7 @@ def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: Age
         raise Ended(
             Outcome.VERIFY_FAILED,
             redact(verdict.problem),
-            exit_code=end.exit_code,
+            exit_code=candidate.exit_code,
             verify=verdict.result,
         )
     work.reporter.stage("persist")
@@ -92,18 +151,16 @@ def _verify_and_push(work: Workplace, task: Task, candidate: Candidate, end: Age
         publish(work.git, work.order)
         persist.push(work.git, work.order, candidate.start, made)
     except Ended as ended:
-        raise Ended(
-            ended.outcome, ended.message, exit_code=end.exit_code, verify=verdict.result
-        ) from ended.__cause__
+        raise NotPushed(ended, made, verdict.result, candidate.exit_code) from ended.__cause__
     work.reporter.reached("pushed")
-    work.reporter.update(head=made, plan_digest=plan_file.digest(candidate.plan))
+    work.reporter.update(head=made, plan_digest=plan_file.digest(candidate.plan), push_passed=True)
     return Result(
         id=task.id,
         outcome=Outcome.SUCCESS if shot.changes else Outcome.NO_CHANGES,
         revision=task.revision,
         commit=made,
         summary=redact(shot.outbox.summary or shot.outbox.unchanged or "")[:SUMMARY_LENGTH],
-        exit_code=end.exit_code,
+        exit_code=candidate.exit_code,
         verify=verdict.result,
         warnings=tuple(map(redact, red_flags.look_at(work.git, shot))),
     )

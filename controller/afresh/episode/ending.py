@@ -3,7 +3,7 @@
 Owns the one exception that carries an outcome. What follows from an outcome is the operator's.
 """
 
-from afresh.contract.report import VerifyResult
+from afresh.contract.report import Unpushed, VerifyResult
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 
@@ -21,9 +21,11 @@ class Ended(Exception):  # noqa: N818  # an end is not always an error
         *,
         exit_code: int | None = None,
         verify: VerifyResult | None = None,
+        unpushed: Unpushed | None = None,
     ) -> None:
         self.message = one_line(message)
         super().__init__(self.message)
         self.outcome = outcome
         self.exit_code = exit_code
         self.verify = verify
+        self.unpushed = unpushed

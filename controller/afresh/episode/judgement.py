@@ -44,7 +44,7 @@ def judge(work: Workplace, task: Task, desk: Desk, start: Start, end: AgentEnd) 
             work.git, work.order, start.head, work.paths.worktree, outbox
         )
         desk.warnings += shot.warnings
-        snapshot.check_scope(task, shot)
+        snapshot.check_scope(work.git, task, shot)
     except Ended as problem:
         problems.append(problem)
     if not problems and not shot.changes and not outbox.unchanged:

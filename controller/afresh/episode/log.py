@@ -6,7 +6,7 @@ Owns the bounds on what is printed and on what the Report keeps. Decides nothing
 import sys
 from collections import deque
 
-from afresh.core.text import ELLIPSIS
+from afresh.core.text import ELLIPSIS, without_escapes
 from afresh.episode.redact import Redactor
 
 LINE_LENGTH = 2000
@@ -27,7 +27,7 @@ class Log:
 
     def say(self, text: str) -> None:
         """Print what the runner itself does."""
-        _print(clipped("afresh: " + self.redact(text)))
+        _print(clipped("afresh: " + self._cleaned(text)))
 
     def ended(self, end: BaseException) -> None:
         """Print a sentence, and the words of whatever it was concluded from."""
@@ -56,10 +56,13 @@ class Log:
         """The end of what the agent said, redacted, at most 2 KiB."""
         return self._tail.text(self.redact)
 
+    def _cleaned(self, text: str) -> str:
+        return self.redact(without_escapes(text))
+
     def _pass_on(self, text: str) -> None:
         if self._passed > TOTAL_LENGTH:
             return
-        line = clipped(self.redact(text))
+        line = clipped(self._cleaned(text))
         self._passed += len(line) + 1
         if self._passed > TOTAL_LENGTH:
             line = "afresh: the output is longer than its limit; the rest is left out"
@@ -67,7 +70,7 @@ class Log:
 
 
 class Tail:
-    """The last lines of a text, at most `limit` characters. They are kept as they came."""
+    """The last lines of a text, at most `limit` characters. None has an escape sequence."""
 
     def __init__(self, limit: int = TAIL_LENGTH) -> None:
         self._limit = limit
@@ -76,7 +79,7 @@ class Tail:
 
     def add(self, line: str) -> None:
         """Append a line; older ones make room."""
-        kept = line[: self._limit - 1]
+        kept = without_escapes(line)[: self._limit - 1]
         self._lines.append(kept)
         self._length += len(kept) + 1
         while self._length > self._limit:

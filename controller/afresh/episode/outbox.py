@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from afresh.core.text import without_escapes
+
 TEXT_LIMIT = 8 << 10
 NAMES = ("blocked", "discovery", "ideas", "summary", "unchanged")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -56,4 +58,4 @@ def _read(name: str, folder: int) -> str | None:
         return None
     finally:
         os.close(descriptor)
-    return "".join(ch for ch in text if ch.isprintable() or ch in "\n\t").strip()
+    return "".join(ch for ch in without_escapes(text) if ch.isprintable() or ch in "\n\t").strip()

@@ -9,6 +9,8 @@ from pathlib import Path
 from afresh.contract import pod_layout as at
 
 TERMINATION_LOG = "/dev/termination-log"
+MESSAGE_QUEUES = "/dev/mqueue"
+SYSTEM_V = "/proc/sysvipc"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Paths:
     agent_control: Path = Path(at.AGENT_CONTROL)
     verify_control: Path = Path(at.VERIFY_CONTROL)
     termination_log: Path = Path(TERMINATION_LOG)
+    message_queues: Path = Path(MESSAGE_QUEUES)
+    system_v: Path = Path(SYSTEM_V)
     agent_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     verify_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     gateway_port: int = at.GATEWAY_PORT
@@ -79,6 +83,8 @@ class Paths:
             agent_control=below(at.AGENT_CONTROL),
             verify_control=below(at.VERIFY_CONTROL),
             termination_log=below(TERMINATION_LOG),
+            message_queues=below(MESSAGE_QUEUES),
+            system_v=below(SYSTEM_V),
             agent_sees=Seen(
                 tree=below(at.WORKTREE),
                 home=below(at.AGENT_HOME),

@@ -27,7 +27,25 @@ def do_subtask(work: Workplace, desk: Desk, task: Task) -> Result:
     done = find_done(start.commits, work.order, task)
     if done:
         return found_done(work, desk, start, task, done)
+    if task.kept:
+        from afresh.episode.redelivery import redeliver  # noqa: PLC0415  # seldom needed
+
+        delivered = redeliver(work, desk, start, task)
+        if delivered:
+            return delivered
+        start = desk.start
+    if work.order.push_check and not desk.is_laid_out:
+        start = desk.start = _check_push(work, start)
     return deliver(work, desk, start, task)
+
+
+def _check_push(work: Workplace, start: Start) -> Start:
+    """Have the server take a push before an agent is paid for; return where the branch is then."""
+    from afresh.episode.repository.push_check import check_push  # noqa: PLC0415  # seldom needed
+
+    passed = check_push(work.git, work.order, start)
+    work.reporter.update(head=passed.start.head, plan_digest=passed.plan_digest, push_passed=True)
+    return passed.start
 
 
 def _start(work: Workplace, desk: Desk) -> Start:

@@ -7,7 +7,7 @@ from afresh.contract.report import SYNC_ID, Result
 from afresh.core import plan_file
 from afresh.episode.ending import Ended
 from afresh.episode.opening import Opening
-from afresh.episode.repository import plan_commit
+from afresh.episode.repository import plan_commit, push_check
 from afresh.episode.repository.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
@@ -22,7 +22,7 @@ def run_sync(work: Workplace, opening: Opening) -> Result | None:
         standing = _push(work, opening)
     except Ended as end:
         work.log.ended(end)
-        return Result(id=SYNC_ID, outcome=end.outcome, message=end.message)
+        return Result(id=SYNC_ID, outcome=end.outcome, unpushed=end.unpushed, message=end.message)
     work.reporter.update(head=standing.head, plan_digest=standing.plan_digest)
     work.log.say("the plan is on the branch" if standing.head else "there is no branch yet")
     return None
@@ -34,8 +34,19 @@ def _push(work: Workplace, opening: Opening) -> Standing:
     start = opening.start()
     work.reporter.reached("prepared")
     work.reporter.stage("persist")
+    if order.push_check:
+        from afresh.episode.push_probe import probe_push  # noqa: PLC0415  # seldom needed
+
+        standing = probe_push(work, start)
+        work.reporter.reached("pushed")
+        return standing
     plan = plan_file.Plan(goal=order.goal, lines=order.plan)
     change = PlanChange(text=plan_file.render(plan))
-    standing = plan_commit.push_plan(work.git, order, start, change)
+    try:
+        standing = plan_commit.push_plan(work.git, order, start, change)
+    except Ended as ended:
+        raise push_check.refused(ended) from ended.__cause__
+    if standing.head and standing.head != start.head:
+        work.reporter.update(push_passed=True)
     work.reporter.reached("pushed")
     return standing

@@ -10,8 +10,10 @@ from pathlib import Path
 from afresh.contract.order import Step, Task
 from afresh.contract.report import VerifyResult
 from afresh.contract.sentences import with_details
-from afresh.contract.words import Checkout
+from afresh.contract.words import Checkout, Outcome
 from afresh.core.text import one_line
+from afresh.episode.ending import Ended
+from afresh.episode.ipc import clear_ipc
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.shown import shown
@@ -23,6 +25,7 @@ LEFT = (
     "The acceptance command left processes that cannot be stopped; have it end what it has started."
 )
 ALTERED = "The acceptance command changed committed files; have it write elsewhere."
+LEFT_BEHIND = "The agent left message queues or memory segments that cannot be removed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,9 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     tree, index = _tree(work, task, commit)
     meet(work.verify_control)
     started = time.monotonic()
+    # Nobody is at work now but the containers' first processes.
+    if not clear_ipc(work.paths.message_queues, work.paths.system_v):
+        raise Ended(Outcome.AGENT_ERROR, LEFT_BEHIND)
     end, problem = _steps(work, task)
     # Whatever was left running must not change the files while they are compared.
     if not work.verify_control.clear() and not problem:
@@ -63,7 +69,7 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
     # What one subtask's tests have left must not decide about the next one.
-    is_emptied = len(work.order.tasks) > 1
+    is_emptied = len(work.order.tasks) > 1 or task.kept is not None
     if setup:
         end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
         is_emptied = False

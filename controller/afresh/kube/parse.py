@@ -96,6 +96,7 @@ def parse_pod(pod: Manifest) -> PodFacts:
         disruption=disruption.get("reason") if disruption.get("status") == "True" else None,
         unschedulable=_unschedulable(scheduled),
         scheduled=_since(scheduled),
+        sandboxed=_since(conditions.get("PodReadyToStartContainers", {})),
         containers=tuple(_container(item) for item in status.get("containerStatuses", [])),
     )
 
@@ -190,6 +191,7 @@ def _container(item: Manifest) -> ContainerFacts:
                 reason=facts.get("reason", ""),
                 message=steady(facts.get("message", "")) if item["name"] != RUNNER else "",
                 exit_code=facts.get("exitCode"),
+                began=parse_time(facts["startedAt"]) if facts.get("startedAt") else None,
                 finished=parse_time(facts["finishedAt"]) if facts.get("finishedAt") else None,
             )
     return ContainerFacts(

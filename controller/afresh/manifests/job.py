@@ -137,12 +137,16 @@ def _facts(parts: JobParts) -> dict[str, str]:
 def deadline_seconds(order: Order) -> int:
     """Return how long the pod may run on its node.
 
-    Setup runs twice for each subtask: before the agent and before verify.
+    Setup runs twice for each subtask: before the agent and before verify. What is kept of earlier
+    work may have to be verified before that.
     """
     if not order.tasks:
         return SYNC_SECONDS
     setup = 2 * order.setup.timeout_seconds if order.setup else 0
     return sum(
-        order.agent.timeout_seconds + setup + task.verify.timeout_seconds + RUNNER_SECONDS
+        order.agent.timeout_seconds
+        + setup
+        + (2 if task.kept else 1) * task.verify.timeout_seconds
+        + RUNNER_SECONDS
         for task in order.tasks
     )

@@ -47,8 +47,8 @@ SECONDS = counter(
 )
 PHASE_SECONDS = histogram(
     "afresh_episode_phase_seconds",
-    "How long each part of an episode took: queued, scheduled, started, prepared, setup, agent, "
-    "commit, verify, push, report.",
+    "How long each part of an episode took: queued, scheduled, runnerImage, started, prepared, "
+    "agentImage, setup, firstRequest, agent, commit, verify, push, report.",
     SLOW,
     "agent_class",
     "phase",

@@ -7,11 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
-from afresh.episode.gateway.wire_values import mapping_of, number_of
+from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
 _MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
+_HEADERS = frozenset(
+    {
+        "anthropic-beta",
+        "anthropic-dangerous-direct-browser-access",
+        "anthropic-version",
+        "x-app",
+    }
+)
+_QUERY = frozenset({"beta", "limit", "before_id", "after_id"})
 _LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 _COUNTS = {
     "input": "input_tokens",
@@ -53,13 +62,17 @@ class AnthropicApi:
         """Return the key's header."""
         return {"x-api-key": key}
 
-    def is_key_header(self, name: str) -> bool:
-        """Whether a header could carry a key."""
-        return name in ("x-api-key", "authorization", "cookie")
+    def is_passed_header(self, name: str) -> bool:
+        """Tell what the API reads, and what the SDKs say of themselves."""
+        return name in _HEADERS or name.startswith("x-stainless-")
+
+    def is_returned_header(self, name: str) -> bool:
+        """Tell the limits, and what the API says of itself."""
+        return name.startswith("anthropic-")
 
     def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
-        """Return it whole: it carries neither keys nor the form of the answer."""
-        return query
+        """Return what the API reads."""
+        return kept_query(query, _QUERY)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
         """Set the model, which is in the body."""

@@ -1,8 +1,8 @@
 """Forwards a request of the agent to the provider, and the answer back, as streams.
 
 Owns what of a request reaches the provider and what of an answer reaches the agent: no credential
-of the agent's goes out, and none of the runner's comes back. With `upstream_request` and
-`request_body` the only file that knows aiohttp.
+of the agent's goes out, and none of the runner's comes back. With `upstream_request` the only file
+that knows aiohttp.
 """
 
 import asyncio
@@ -12,18 +12,19 @@ import time
 from collections.abc import AsyncIterator
 
 import aiohttp
-from aiohttp import web
 
+from afresh.episode.gateway.agent_connection import Connections
+from afresh.episode.gateway.agent_request import HungUp, Request
 from afresh.episode.gateway.answer_reader import AnswerReader
+from afresh.episode.gateway.bounds import BACKLOG, BODY_LIMIT, Patience
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Fault, Route, Upstream
 from afresh.episode.gateway.outage import is_too_long
-from afresh.episode.gateway.request_body import BODY_LIMIT, BodyDesk, Refused, read_whole
+from afresh.episode.gateway.request_body import BodyDesk
+from afresh.episode.gateway.request_head import Refused
 from afresh.episode.gateway.upstream_request import build_request, open_session, returned_headers
 
-SHUTDOWN_SECONDS = 0.05
 ERROR_LIMIT = 64 << 10
-HEADER_LIMIT = 64 << 10
 NOT_A_MODEL_PATH = "Only requests for the model pass."
 UNREACHABLE = "The model's endpoint cannot be reached."
 # Some programs sleep for as long as they are told; the operator does that without a pod.
@@ -36,9 +37,10 @@ BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 class Serving:
     """Serves one socket, on an event loop of its own, until it is stopped."""
 
-    def __init__(self, upstream: Upstream, meter: Meter) -> None:
+    def __init__(self, upstream: Upstream, meter: Meter, patience: Patience) -> None:
         self._upstream = upstream
         self._meter = meter
+        self._patience = patience
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
 
@@ -54,20 +56,14 @@ class Serving:
     async def _serve(self, listener: socket.socket) -> None:
         async with open_session(self._upstream) as session:
             forwarder = Forwarder(self._upstream, self._meter, session)
-            server = web.Server(
-                forwarder.handle,
-                handler_cancellation=True,  # an agent that hangs up ends the provider's request
-                access_log=None,
-                max_line_size=HEADER_LIMIT,
-                max_field_size=HEADER_LIMIT,
-            )
-            runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
-            await runner.setup()
-            await web.SockSite(runner, listener).start()
+            connections = Connections(forwarder.handle, self._upstream.api.refusal, self._patience)
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(connections.new, sock=listener, backlog=BACKLOG)
             try:
                 await self._stopped.wait()
             finally:
-                await runner.cleanup()
+                server.close()
+                await connections.close()
 
 
 class Forwarder:
@@ -80,29 +76,29 @@ class Forwarder:
         self._desk = BodyDesk(upstream.api, upstream.model)
         self._settled = asyncio.Condition()
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        route = self._upstream.api.route(request.method, request.rel_url.raw_path)
+    async def handle(self, request: Request) -> None:
+        """Answer one request. Raises HungUp."""
+        route = self._upstream.api.route(request.head.method, request.head.path)
         if route is Route.FORBIDDEN:
-            return self._refusal(403, NOT_A_MODEL_PATH)
+            return await self._refuse(request, 403, NOT_A_MODEL_PATH)
         if route is Route.LOCAL:
-            return web.Response()
+            return await request.answer(200, b"", {})
         if route is Route.FORWARD:
             return await self._forward(request)
         try:
             turn = await self._begin(request)
         except NothingLeft as refusal:
-            return self._refusal(400, str(refusal))
+            return await self._refuse(request, 400, str(refusal))
         try:
             with turn:
-                return await self._generate(request, turn)
+                await self._generate(request, turn)
         finally:
             async with self._settled:
                 self._settled.notify_all()
 
-    async def _begin(self, request: web.BaseRequest) -> Turn:
+    async def _begin(self, request: Request) -> Turn:
         """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
-        size = request.content_length if request.can_read_body else 0
+        size = request.head.length
         while True:
             async with self._settled:
                 turn = self._meter.begin(BODY_LIMIT if size is None else size)
@@ -110,73 +106,93 @@ class Forwarder:
                     return turn
                 await self._settled.wait()
 
-    async def _forward(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _forward(self, request: Request) -> None:
         """Pass request and answer on; nothing is counted."""
         try:
             async with self._asking(request) as answer:
-                return await _pass_on(request, answer, _Unread())
+                await self._pass_on(request, answer, _Unread())
         except Refused as refused:
-            return self._refusal(refused.status, str(refused))
+            await self._refuse(request, refused.status, str(refused))
         except BROKEN:
-            return self._refusal(502, UNREACHABLE)
+            await self._refuse(request, 502, UNREACHABLE)
 
-    async def _generate(self, request: web.BaseRequest, turn: Turn) -> web.StreamResponse:
+    async def _generate(self, request: Request, turn: Turn) -> None:
         """Pass request and answer on, and tell the turn what comes."""
         try:
             async with self._asking(request, turn) as answer:
                 if answer.status >= 300:
-                    return await self._refused(answer, turn)
+                    return await self._refused(request, answer, turn)
                 reader = AnswerReader(self._upstream.api, answer.content_type)
                 turn.answer = reader.answer
-                return await _pass_on(request, answer, _Metered(reader, turn))
+                await self._pass_on(request, answer, _Metered(reader, turn))
         except Refused as refused:
-            return self._refusal(refused.status, str(refused))
+            await self._refuse(request, refused.status, str(refused))
         except BROKEN as error:
-            if request.content.exception() is None:  # else it was the agent's side that broke
-                distrusted = isinstance(error, aiohttp.ClientSSLError)
-                turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
-            return self._refusal(502, UNREACHABLE)
+            distrusted = isinstance(error, aiohttp.ClientSSLError)
+            turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
+            await self._refuse(request, 502, UNREACHABLE)
 
     @contextlib.asynccontextmanager
     async def _asking(
-        self, request: web.BaseRequest, turn: Turn | None = None
+        self, request: Request, turn: Turn | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
         async with self._desk.asked_by(request) as asked:
-            if turn and isinstance(asked.body, bytes):
+            if turn and asked.body is not None:
                 turn.size = len(asked.body)
-            asking = build_request(self._session, self._upstream, request, asked)
+            asking = build_request(self._session, self._upstream, request.head, asked)
             try:
                 answer = await asking
             except asyncio.CancelledError:  # the agent has hung up
                 if turn:
-                    turn.is_abandoned = request.content.is_eof()
+                    turn.is_abandoned = True
                 raise
-        async with answer:
+        try:
             yield answer
+        finally:
+            answer.close()  # what of it is not read yet is not wanted
 
-    async def _refused(self, answer: aiohttp.ClientResponse, turn: Turn) -> web.Response:
-        body = await read_whole(answer.content, ERROR_LIMIT) or b""
+    async def _refused(self, request: Request, answer: aiohttp.ClientResponse, turn: Turn) -> None:
+        body = await _read_error(answer.content)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
         if turn.fault is Fault.TOO_LONG and answer.status == 429:
             # Some programs would ask the same again for as long as they may run.
-            return self._refusal(400, body.decode(errors="replace"))
+            await self._refuse(request, 400, body.decode(errors="replace"))
+            return
         resets = api.reset_time(headers, body, now)
         wait = 0.0 if resets is None else resets - now
         turn.not_before = resets if wait <= LONGEST_WAIT_SECONDS else None
-        withheld = {"content-length"} | (WAITS if is_too_long(wait) else set())
+        withheld = WAITS if is_too_long(wait) else frozenset()
         passed = {
             name: value
-            for name, value in returned_headers(answer).items()
+            for name, value in returned_headers(self._upstream, answer).items()
             if name.lower() not in withheld
         }
-        return web.Response(status=answer.status, body=body, headers=passed)
+        await request.answer(answer.status, body, passed)
 
-    def _refusal(self, status: int, message: str) -> web.Response:
-        body = self._upstream.api.refusal(message)
-        return web.Response(status=status, body=body, content_type="application/json")
+    async def _pass_on(
+        self, request: Request, answer: aiohttp.ClientResponse, reader: "_Metered | _Unread"
+    ) -> None:
+        """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
+        with contextlib.suppress(HungUp):  # the agent has gone; what it got is counted
+            await request.start(answer.status, returned_headers(self._upstream, answer))
+            while True:
+                try:
+                    piece = await answer.content.readany()
+                except BROKEN:
+                    reader.broken()
+                    return request.break_off()
+                if not piece:
+                    reader.end()
+                    return await request.end()
+                if not reader.feed(piece):
+                    return request.break_off()
+                await request.write(piece)
+
+    async def _refuse(self, request: Request, status: int, message: str) -> None:
+        await request.answer(status, self._upstream.api.refusal(message))
 
 
 class _Metered:
@@ -208,32 +224,11 @@ class _Unread:
         """Nothing to conclude."""
 
 
-async def _pass_on(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, reader: _Metered | _Unread
-) -> web.StreamResponse:
-    """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
-    response = web.StreamResponse(status=answer.status, reason=answer.reason)
-    response.headers.update(returned_headers(answer))
-    with contextlib.suppress(OSError):  # the agent has gone; what it got is counted
-        await response.prepare(request)
-        while True:
-            try:
-                piece = await answer.content.readany()
-            except BROKEN:
-                reader.broken()
-                _hang_up(request)
-                break
-            if not piece:
-                reader.end()
-                break
-            if not reader.feed(piece):
-                _hang_up(request)
-                break
-            await response.write(piece)
-    return response
-
-
-def _hang_up(request: web.BaseRequest) -> None:
-    """Break the connection, so that the agent sees that the answer is not whole."""
-    if request.transport:
-        request.transport.abort()
+async def _read_error(content: aiohttp.StreamReader) -> bytes:
+    """Read the body of an error; nothing of one that is too long."""
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > ERROR_LIMIT:
+            return b""
+    return bytes(body)

@@ -8,11 +8,10 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 from afresh.episode.gateway.gemini_faults import fault_of_error, read_error, wait_of_error
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
-from afresh.episode.gateway.wire_values import mapping_of, number_of
+from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
 
 _VERSION = r"/v1(?:beta)?"
 _NAME = r"[A-Za-z0-9][\w.-]*"
@@ -24,7 +23,7 @@ _MODELS = re.compile(rf"{_VERSION}/models(/{_NAME})?")
 # One form of each answer, whatever is asked for: a choice of fields could leave out the usage, and
 # a list in place of a stream would be metered at its end only.
 _FORMS = {"generateContent": "alt=json", "streamGenerateContent": "alt=sse", "countTokens": ""}
-_PAGE = ("pageSize", "pageToken")
+_PAGE = frozenset({"pageSize", "pageToken"})
 
 
 class GeminiApi:
@@ -46,18 +45,20 @@ class GeminiApi:
         """Return the key's header."""
         return {"x-goog-api-key": key}
 
-    def is_key_header(self, name: str) -> bool:
-        """Whether a header could carry a key, or stand for a part of the query or the method."""
-        if name in ("authorization", "cookie", "x-http-method-override"):
-            return True
-        return name.startswith("x-goog-") and name != "x-goog-api-client"
+    def is_passed_header(self, name: str) -> bool:
+        """Tell what the client says of itself; others of that kind stand for parts of a query."""
+        return name == "x-goog-api-client"
+
+    def is_returned_header(self, name: str) -> bool:  # noqa: ARG002
+        """Tell none besides what all APIs have."""
+        return False
 
     def passed_query(self, path: str, query: str) -> str:
         """Return the form of an answer, or the page of a list. A key never passes."""
         asked = _ASK.fullmatch(path)
         if asked:
             return _FORMS[asked["method"]]
-        return urlencode([(name, value) for name, value in parse_qsl(query) if name in _PAGE])
+        return kept_query(query, _PAGE)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
         """Set the model in the path, and where the body names one too."""

@@ -81,6 +81,8 @@ class Meter:
         self.unpriced_model: str | None = None
         self.last_fault: Fault | None = None
         self.not_before: float | None = None
+        self.first_asked: float | None = None
+        """When the subtask's first request for the model came, in seconds since the epoch."""
 
     def begin_subtask(self) -> None:
         """Count the turns of another subtask from now on. No request may be under way."""
@@ -91,6 +93,7 @@ class Meter:
             self.limit_reached = False
             self.last_fault = None
             self.not_before = None
+            self.first_asked = None
 
     def begin(self, size: int) -> Turn | None:
         """Reserve a turn for a request of so many bytes. Raises NothingLeft.
@@ -115,6 +118,7 @@ class Meter:
             if self._under_way and not self._allowance.has_room(used, sizes):
                 return None
             turn = Turn(self, size)
+            self.first_asked = self.first_asked or time.time()
             self._under_way.add(turn)
             return turn
 

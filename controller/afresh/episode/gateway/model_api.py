@@ -99,8 +99,12 @@ class ModelApi(Protocol):
         """Return the headers that carry the key."""
         ...
 
-    def is_key_header(self, name: str) -> bool:
-        """Whether a header (lower case) of the agent's could carry a key; it is dropped."""
+    def is_passed_header(self, name: str) -> bool:
+        """Whether a header (lower case) of the agent's reaches the provider: no other does."""
+        ...
+
+    def is_returned_header(self, name: str) -> bool:
+        """Whether a header (lower case) of an answer reaches the agent: limits, mostly."""
         ...
 
     def passed_query(self, path: str, query: str) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 
 from afresh.episode.gateway import openai_faults
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
-from afresh.episode.gateway.wire_values import mapping_of
+from afresh.episode.gateway.wire_values import kept_query, mapping_of
 
 RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
+_QUERY = frozenset({"limit", "after", "order", "client_version"})
 _MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
 
 
@@ -36,13 +37,20 @@ class OpenAiApi:
         """Return the key's header."""
         return {"Authorization": f"Bearer {key}"}
 
-    def is_key_header(self, name: str) -> bool:
-        """Whether a header could carry a key."""
-        return name in ("authorization", "api-key", "x-api-key", "cookie")
+    def is_passed_header(self, name: str) -> bool:
+        """Tell what the API reads, and what the SDKs say of themselves.
+
+        Not the organization and project: they choose who pays.
+        """
+        return name == "openai-beta" or name.startswith("x-stainless-")
+
+    def is_returned_header(self, name: str) -> bool:
+        """Tell the limits, and what the API says of itself."""
+        return name.startswith(("openai-", "x-ratelimit-", "x-codex-"))
 
     def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
-        """Return it whole: it carries neither keys nor the form of the answer."""
-        return query
+        """Return what the API reads."""
+        return kept_query(query, _QUERY)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
         """Set the model, which is in the body."""

@@ -1,7 +1,7 @@
-"""Reads the agent's requests where the gateway may not pass them on unread.
+"""Reads the bodies of the agent's requests, and writes anew those that may not pass as they are.
 
-A model is enforced, or the API would not tell usage. Owns the bounds on the memory that bodies
-take; all others are streams.
+A model is enforced, or the API would not tell usage. Owns how many bodies are in memory at once:
+they are kept until their answers begin.
 """
 
 import asyncio
@@ -10,29 +10,13 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
-from aiohttp import web
-
+from afresh.episode.gateway.agent_request import TOO_LARGE, Request
+from afresh.episode.gateway.bounds import BODY_LIMIT, LARGE_AT_ONCE, SMALL, SMALL_AT_ONCE
 from afresh.episode.gateway.model_api import ModelApi
+from afresh.episode.gateway.request_head import Refused
 from afresh.episode.gateway.upstream_request import Asked
 
-BODY_LIMIT = 16 << 20
-# Bodies are kept until their answers begin. Only one at a time is parsed, which takes up to thirty
-# times its length.
-SMALL = 256 << 10
-SMALL_AT_ONCE = 64
-LARGE_AT_ONCE = 4
-TOO_LARGE = "The request is too large."
-NOT_PLAIN = "The request must not have a Content-Encoding."
 NOT_JSON = "The request is not a JSON object."
-
-
-class Refused(Exception):  # noqa: N818  # an answer to the agent
-    """The request does not pass. The argument is a sentence, `status` the answer's."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class BodyDesk:
@@ -41,30 +25,30 @@ class BodyDesk:
     def __init__(self, api: ModelApi, model: str | None) -> None:
         self._api = api
         self._model = model
+        self._rewrites = model is not None or api.reads_requests
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         self._small = asyncio.Semaphore(SMALL_AT_ONCE)
 
     @contextlib.asynccontextmanager
-    async def asked_by(self, request: web.BaseRequest) -> AsyncIterator[Asked]:
+    async def asked_by(self, request: Request) -> AsyncIterator[Asked]:
         """Give what to send; its body's memory is free when the block ends. Raises Refused."""
-        path = request.rel_url.raw_path
-        if self._model is None and not self._api.reads_requests:
-            yield Asked(path, request.content if request.can_read_body else None)
+        path, length = request.head.path, request.head.length
+        if length == 0:
+            yield self._without_body(request)
             return
-        if not request.can_read_body:
-            yield Asked(self._changed(path, {}))
-            return
-        length = request.content_length
         if length is not None and length > BODY_LIMIT:
             raise Refused(413, TOO_LARGE)
-        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise Refused(400, NOT_PLAIN)
         is_small = length is not None and length <= SMALL
         async with self._small if is_small else self._large:
-            whole = await read_whole(request.content, BODY_LIMIT)
-            if whole is None:
-                raise Refused(413, TOO_LARGE)
-            yield self._written_anew(path, whole)
+            yield self._with_body(path, await request.body(BODY_LIMIT))
+
+    def _without_body(self, request: Request) -> Asked:
+        path = request.head.path
+        body = None if request.head.method == "GET" else b""
+        return Asked(self._changed(path, {}) if self._rewrites else path, body)
+
+    def _with_body(self, path: str, body: bytes) -> Asked:
+        return self._written_anew(path, body) if self._rewrites else Asked(path, body)
 
     def _changed(self, path: str, asked: dict[str, Any]) -> str:
         self._api.make_metered(path, asked)
@@ -79,13 +63,3 @@ class BodyDesk:
             return Asked(self._changed(path, asked), json.dumps(asked, allow_nan=False).encode())
         except (ValueError, RecursionError) as error:
             raise Refused(400, NOT_JSON) from error
-
-
-async def read_whole(content: aiohttp.StreamReader, limit: int) -> bytes | None:
-    """Read a whole body; None if it is longer than `limit`."""
-    body = bytearray()
-    async for piece in content.iter_any():
-        body += piece
-        if len(body) > limit:
-            return None
-    return bytes(body)

@@ -9,6 +9,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from afresh.episode.gateway.bounds import BACKLOG, PATIENCE, SOCKET_BUFFER, Patience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.log import Log
@@ -17,18 +18,27 @@ if TYPE_CHECKING:
     from afresh.episode.gateway.forward import Serving
 
 LOOPBACK = "127.0.0.1"
-BACKLOG = 128
 STOP_SECONDS = 5.0
 
 
 class Gateway:
     """Has its address from the beginning, and serves from `open` to `close`."""
 
-    def __init__(self, upstream: Upstream, meter: Meter, log: Log, port: int) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        meter: Meter,
+        log: Log,
+        port: int,
+        patience: Patience = PATIENCE,
+    ) -> None:
         self.meter = meter
+        self._patience = patience
         self._upstream = upstream
         self._log = log
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # its connections inherit both
+            self._socket.setsockopt(socket.SOL_SOCKET, buffer, SOCKET_BUFFER)
         self._share_address(True)  # with what is left of the gateway before
         self._socket.bind((LOOPBACK, port))
         self._share_address(False)  # what setup starts could else listen there first
@@ -66,7 +76,7 @@ class Gateway:
             with self._lock:
                 if self._closed:
                     return
-                self._serving = Serving(self._upstream, self.meter)
+                self._serving = Serving(self._upstream, self.meter, self._patience)
             self._serving.run(self._socket)
         except Exception as error:  # the top of the thread: the agent sees closed connections
             self._log.failure(error)

@@ -1,37 +1,36 @@
 """Builds the gateway's own requests to the provider: address, headers, key, and TLS.
 
-Owns what leaves the pod. Reads no answer.
+Owns what leaves the pod: nothing of the agent's but a path that the API knows, the headers on its
+lists, and a body whose length is counted here. Reads no answer.
 """
 
 import io
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
-from aiohttp import web
 from yarl import URL
 
 from afresh.episode.gateway.model_api import Upstream
+from afresh.episode.gateway.request_head import Head
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
-HOP_BY_HOP = frozenset(
+READ_BUFFER = 64 << 10
+# What programs of all providers send, and no provider takes for a command.
+SENT = frozenset({"accept", "user-agent"})
+RETURNED = frozenset(
     {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
+        "content-encoding",
+        "content-type",
+        "date",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-request-id",
+        "x-should-retry",
     }
 )
-# Answers must come uncompressed to be metered on their way.
-NOT_SENT = frozenset({"host", "accept-encoding", "expect"})
-NOT_RETURNED = frozenset({"set-cookie"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,21 @@ class Asked:
     """What of a request is the gateway's to decide: its path, and its body."""
 
     path: str
-    body: bytes | aiohttp.StreamReader | None = None
+    body: bytes | None = None
+
+
+class Answer(aiohttp.ClientResponse):
+    """An answer whose connection is used again only if nothing about it was odd.
+
+    An upstream may take what comes next for the rest of a request that it did not want.
+    """
+
+    def _response_eof(self) -> None:
+        connection, writer = self._connection, self._writer
+        is_sent = writer is None or writer.done()
+        if connection and connection.protocol and not (200 <= self.status < 300 and is_sent):
+            connection.protocol.force_close()
+        super()._response_eof()
 
 
 def open_session(upstream: Upstream) -> aiohttp.ClientSession:
@@ -51,43 +64,44 @@ def open_session(upstream: Upstream) -> aiohttp.ClientSession:
         ),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        read_bufsize=READ_BUFFER,
+        response_class=Answer,
         skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
         trust_env=True,
     )
 
 
 def build_request(
-    session: aiohttp.ClientSession, upstream: Upstream, request: web.BaseRequest, asked: Asked
+    session: aiohttp.ClientSession, upstream: Upstream, head: Head, asked: Asked
 ) -> "aiohttp.client._RequestContextManager":
     """Return the request to the provider, with the real key and none of the agent's."""
-    body = asked.body
-    not_sent = NOT_SENT | ({"content-length"} if isinstance(body, bytes) else set())
+    api = upstream.api
     headers = {
         name: value
-        for name, value in _end_to_end(request.headers).items()
-        if name.lower() not in not_sent and not upstream.api.is_key_header(name.lower())
+        for name, value in head.headers.items()
+        if name in SENT or api.is_passed_header(name)
     }
-    query = upstream.api.passed_query(asked.path, request.rel_url.raw_query_string)
+    # Answers must come uncompressed to be metered on their way.
+    headers |= {"Accept-Encoding": "identity", **api.key_headers(upstream.key)}
+    if asked.body is not None:
+        headers |= {"Content-Type": "application/json", "Content-Length": str(len(asked.body))}
+    query = api.passed_query(asked.path, head.query)
     url = f"{upstream.endpoint}{asked.path}{'?' if query else ''}{query}"
     return session.request(
-        request.method,
+        head.method,
         URL(url, encoded=True),
-        headers=headers | {"Accept-Encoding": "identity"} | upstream.api.key_headers(upstream.key),
-        data=io.BytesIO(body) if isinstance(body, bytes) else body,
+        headers=headers,
+        data=None if asked.body is None else io.BytesIO(asked.body),
         allow_redirects=False,
     )
 
 
-def returned_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+def returned_headers(upstream: Upstream, answer: aiohttp.ClientResponse) -> dict[str, str]:
     """Return the headers of an answer that the agent may see."""
-    headers = _end_to_end(answer.headers)
-    return {name: value for name, value in headers.items() if name.lower() not in NOT_RETURNED}
-
-
-def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
-    named = {name.strip().lower() for name in headers.get("Connection", "").split(",")}
     return {
-        name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP | named
+        name: value
+        for name, value in answer.headers.items()
+        if name.lower() in RETURNED or upstream.api.is_returned_header(name.lower())
     }
 
 

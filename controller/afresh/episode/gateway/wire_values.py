@@ -4,7 +4,9 @@ Knows no provider. Pure.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:
@@ -15,3 +17,8 @@ def mapping_of(value: object) -> Mapping[str, Any]:
 def number_of(text: str) -> float | None:
     """Return a decimal number without a sign, such as a Retry-After; None if it is no such."""
     return float(text) if text.replace(".", "", 1).isdecimal() else None
+
+
+def kept_query(query: str, names: AbstractSet[str]) -> str:
+    """Return a query, written anew, of which only parts with these names are left."""
+    return urlencode([(name, value) for name, value in parse_qsl(query) if name in names])

@@ -19,13 +19,27 @@ LIMIT_SECONDS = 20.0
 MESSAGE = "Unfinished work\n"
 
 
+def keep_commit(work: Workplace, task: Task, commit: str) -> str | None:
+    """Push a verified commit as it is to the subtask's side ref, from where it is delivered later.
+
+    Returns a sentence for people if that fails. Never raises.
+    """
+    ref = side_ref(work.order, task.id)
+    try:
+        _push(_bounded(work.git), work.order, f"+{commit}:{ref}")
+    except (GitError, OSError) as error:
+        work.log.ended(error)
+        return _why(work.order, ref, error)
+    return None
+
+
 def keep(work: Workplace, task: Task, head: str, tree: str) -> str | None:
     """Push `tree`, which was made from `head`, to the subtask's side ref.
 
     Returns a sentence for people if that fails. Never raises.
     """
     git = _bounded(work.git)
-    ref = side_ref(work.order, task)
+    ref = side_ref(work.order, task.id)
     try:
         made = authorship.commit(git, work.order, tree, head, MESSAGE)
         publish(git, work.order)
@@ -38,12 +52,12 @@ def keep(work: Workplace, task: Task, head: str, tree: str) -> str | None:
     return None
 
 
-def remove(work: Workplace, task: Task) -> str | None:
+def remove(work: Workplace, subtask: str) -> str | None:
     """Remove the subtask's side ref, if there is one.
 
     Returns a sentence for people if that fails. Never raises.
     """
-    ref = side_ref(work.order, task)
+    ref = side_ref(work.order, subtask)
     try:
         _push(_bounded(work.git), work.order, f":{ref}")
     except (GitError, OSError) as error:
@@ -54,9 +68,9 @@ def remove(work: Workplace, task: Task) -> str | None:
     return None
 
 
-def side_ref(order: Order, task: Task) -> str:
+def side_ref(order: Order, subtask: str) -> str:
     """Return the name of the subtask's side ref."""
-    return "/".join(("refs/afresh", *map(_component, (*order.package.split("/"), task.id))))
+    return "/".join(("refs/afresh", *map(_component, (*order.package.split("/"), subtask))))
 
 
 def _component(name: str) -> str:

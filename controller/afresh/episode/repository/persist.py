@@ -32,6 +32,11 @@ def push(git: Git, order: Order, start: Start, commit: str) -> None:
         raise refusals.remote_problem(order, error) from error
 
 
+def is_refusal(ended: Ended) -> bool:
+    """Whether a push that ended so was refused by the server: trying again does not help."""
+    return ended.outcome in (Outcome.AUTH, Outcome.CONFIG)
+
+
 def moved(order: Order) -> Ended:
     """Return how the episode ends when somebody else's push came first."""
     branch = order.repository.branch

@@ -3,6 +3,7 @@
 Owns the merge and what becomes of the plan. What comes out is a new snapshot, to be verified anew.
 """
 
+import os
 from dataclasses import replace
 
 from afresh.contract.order import Order, Task
@@ -10,11 +11,12 @@ from afresh.contract.words import Marker
 from afresh.core import plan_file
 from afresh.episode.briefing import planned
 from afresh.episode.repository import worktree
+from afresh.episode.repository.bare import BareFolders
 from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.persist import moved
 from afresh.episode.repository.prepare import Start
-from afresh.episode.repository.snapshot import Snapshot
+from afresh.episode.repository.snapshot import Snapshot, refuse_bare
 
 
 def rebase(git: Git, order: Order, shot: Snapshot, start: Start) -> Snapshot:
@@ -26,7 +28,16 @@ def rebase(git: Git, order: Order, shot: Snapshot, start: Start) -> Snapshot:
         merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
     except GitError as error:
         raise moved(order) from error
+    refuse_bare(shot.changes, _bare_folders(git, merged))
     return replace(shot, head=start.head, tree=merged)
+
+
+def _bare_folders(git: Git, tree: str) -> BareFolders:
+    """What two have changed can be a repository together, though neither part of it is one."""
+    bare = BareFolders()
+    for path in os.fsdecode(git.run("ls-tree", "-r", "-t", "-z", "--name-only", tree)).split("\0"):
+        bare.add(path)
+    return bare
 
 
 def plan_at(git: Git, order: Order, task: Task, head: str) -> str:

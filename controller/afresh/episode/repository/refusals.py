@@ -61,6 +61,11 @@ def foreign_commits(order: Order) -> Ended:
     )
 
 
+def declined(order: Order) -> Ended:
+    """Return how the episode ends when the server will not update a branch that has not moved."""
+    return remote_problem(order, GitError("push", "declined", fault=Fault.HOOK))
+
+
 def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> Ended:
     """Return how the episode ends when nobody answers at an address, which `field` gives."""
     return Ended(

@@ -1,12 +1,13 @@
 """Which files a subtask may change: globs, and how many may be new.
 
 Pure. In a glob `*` and `?` stay within one folder, `**` crosses folders, `[...]` is a set of
-characters, and a glob that names a folder (with or without `/` at its end) means all that is in it.
-`[[]` is the bracket itself; so is one that begins no set, as in `[a`, `[]` and `[z-a]`.
+characters. A glob means what is in a folder where it ends in `/` or `**`; a name without wildcards
+does so too where it is a folder before the work begins. `[[]` is the bracket itself; so is one that
+begins no set, as in `[a`, `[]` and `[z-a]`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -30,12 +31,17 @@ class Change:
     mode: str
 
 
-def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
-    """Return a sentence naming what is out of the subtask's scope, or None."""
+def scope_problem(
+    task: Task, changes: Sequence[Change], folders: Collection[str] = ()
+) -> str | None:
+    """Return a sentence naming what is out of the subtask's scope, or None.
+
+    `folders` are those of `literal_names` that are folders where the work began.
+    """
     for change in changes:
         if change.mode == GITLINK and change.status != "D":
             return with_details(EMBEDDED, one_line(change.path))
-    outside = sorted(change.path for change in changes if not allowed(task.files, change.path))
+    outside = sorted(item.path for item in changes if not allowed(task.files, item.path, folders))
     if outside:
         return with_details(OUTSIDE, _some(outside))
     new = sorted(change.path for change in changes if change.status == "A")
@@ -44,17 +50,34 @@ def scope_problem(task: Task, changes: Sequence[Change]) -> str | None:
     return None
 
 
-def allowed(globs: Iterable[str], path: str) -> bool:
+def allowed(globs: Iterable[str], path: str, folders: Collection[str] = ()) -> bool:
     """Whether `path` matches one of the globs; no globs allow everything."""
     patterns = tuple(globs)
-    return not patterns or any(_matches(glob, path) for glob in patterns)
+    return not patterns or any(_matches(glob, path, folders) for glob in patterns)
+
+
+def literal_names(globs: Iterable[str]) -> Mapping[str, str]:
+    """Return what each glob without wildcards names, by glob."""
+    return {glob: "".join(map(_letters, _tokens(glob))) for glob in globs if _is_literal(glob)}
+
+
+def _is_literal(glob: str) -> bool:
+    return all(_letters(token) for token in _tokens(glob))
+
+
+def _letters(token: str) -> str:
+    """Return what a token stands for, if that is one thing; else nothing."""
+    if token == "[[]":
+        return "["
+    is_set = len(token) > 1 and token[0] == "[" and _set(token)
+    return "" if token in ("**/", "**", "*", "?") or is_set else token
 
 
 def _some(paths: Sequence[str]) -> str:
     return ", ".join(map(one_line, paths[:5])) + (" and others" if len(paths) > 5 else "")
 
 
-def _matches(glob: str, path: str) -> bool:
+def _matches(glob: str, path: str, folders: Collection[str]) -> bool:
     """Walk over the glob once, with all the places of the path that it can have come to.
 
     A regular expression would try every way to share the path out among the wildcards.
@@ -64,7 +87,10 @@ def _matches(glob: str, path: str) -> bool:
         reached = _after(token, path, reached)
         if not reached:
             return False
-    return any(at == len(path) or path[at] == "/" for at in reached)
+    is_below = any(at < len(path) and path[at] == "/" for at in reached)
+    if glob.endswith("/"):
+        return is_below
+    return len(path) in reached or (is_below and glob in folders)
 
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|.", re.DOTALL)

@@ -4,19 +4,23 @@ Trusts nothing in the worktree: its repository, attributes, hooks and configurat
 links are stored and never followed, and `.afresh` is the runner's. Runs nothing from there.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Order, Task
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
+from afresh.core.text import one_line
 from afresh.episode.ending import Ended
 from afresh.episode.outbox import Outbox
 from afresh.episode.redact import Redactor
 from afresh.episode.repository import authorship, worktree
+from afresh.episode.repository.bare import BareFolders
 from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.history import message
-from afresh.episode.repository.scope import GUIDE, Change, scope_problem
+from afresh.episode.repository.scope import EMBEDDED, GUIDE, Change, literal_names, scope_problem
 from afresh.episode.repository.shown import shown, stored
 from afresh.episode.repository.state_files import Notes, write_state
 from afresh.episode.repository.strange_files import first_strange
@@ -44,7 +48,8 @@ def take(git: Git, order: Order, head: str, tree: Path, outbox: Outbox) -> Snaps
     base = shown(git, order, head)
     try:
         git.run("read-tree", base)
-        strange = first_strange(git, base, tree)
+        bare = BareFolders()
+        strange = first_strange(git, base, tree, bare)
         if strange:
             raise Ended(Outcome.OUT_OF_SCOPE, strange)
         git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
@@ -53,15 +58,34 @@ def take(git: Git, order: Order, head: str, tree: Path, outbox: Outbox) -> Snaps
             raise Ended(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
         raise Ended(Outcome.AGENT_ERROR, LOCKED) from error
     staged, warnings = stored(git, order, head, git.git_dir / "index")
-    changes = _changes(git, head, staged)
+    changes = changes_of(git, head, staged)
+    refuse_bare(changes, bare)
     return Snapshot(head=head, tree=staged, changes=changes, outbox=outbox, warnings=warnings)
 
 
-def check_scope(task: Task, snapshot: Snapshot) -> None:
+def check_scope(git: Git, task: Task, snapshot: Snapshot) -> None:
     """Raise Ended if the changes go beyond what the subtask may change."""
     problem = scope_problem(task, snapshot.changes)
+    if problem:  # seldom, and only then git has to be asked
+        problem = scope_problem(task, snapshot.changes, _folders(git, task, snapshot.head))
     if problem:
         raise Ended(Outcome.OUT_OF_SCOPE, problem)
+
+
+def refuse_bare(changes: Sequence[Change], bare: BareFolders) -> None:
+    """Raise Ended if anything that was changed lies in a repository without `.git`."""
+    place = bare.first_with(change.path for change in changes if change.status != "D")
+    if place:
+        raise Ended(Outcome.OUT_OF_SCOPE, with_details(EMBEDDED, one_line(place)))
+
+
+def _folders(git: Git, task: Task, head: str) -> Collection[str]:
+    """Return the globs that are the names of folders at `head`."""
+    names = {glob: name for glob, name in literal_names(task.files).items() if "\n" not in name}
+    asked = "".join(f"{head}:{name}\n" for name in names.values())
+    kinds = git.text("cat-file", "--batch-check=%(objecttype)", stdin=asked.encode()).split("\n")
+    pairs = zip(names, kinds, strict=False)
+    return {glob for glob, kind in pairs if kind == "tree"}
 
 
 def commit(
@@ -80,7 +104,8 @@ def commit(
     return authorship.commit(git, order, tree, snapshot.head, text)
 
 
-def _changes(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+def changes_of(git: Git, head: str, tree: str) -> tuple[Change, ...]:
+    """Return how `tree` differs from the commit `head`. Raises GitError."""
     raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree)
     fields = raw.decode(errors="surrogateescape").split("\0")[:-1]
     pairs = zip(fields[::2], fields[1::2], strict=True)

@@ -5,7 +5,7 @@ Owns their form in a tree. Decides neither what is noted nor which plan holds, a
 
 from dataclasses import dataclass
 
-from afresh.core.text import one_line
+from afresh.core.markdown import escaped_line, escaped_text
 from afresh.episode.repository import worktree
 from afresh.episode.repository.git import Git
 
@@ -13,6 +13,8 @@ from afresh.episode.repository.git import Git
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
     """What is appended to the files of notes, under a heading; an empty text is no note.
+
+    A note is an agent's: it is written as plain text with lists at most.
 
     The texts are free of secrets: the caller has redacted them.
     """
@@ -32,7 +34,9 @@ def write_state(git: Git, tree: str, plan: str, notes: Notes | None = None) -> s
         ):
             if note:
                 old = git.read(tree, path) or f"# {title}\n".encode()
-                files[path] = old + f"\n## {one_line(notes.heading)}\n\n{note}\n".encode()
+                files[path] = (
+                    old + f"\n## {escaped_line(notes.heading)}\n\n{escaped_text(note)}\n".encode()
+                )
     index = git.git_dir / "state"
     git.run("read-tree", tree, index=index)
     entries = "".join(

@@ -11,6 +11,7 @@ from pathlib import Path
 from afresh.contract.sentences import with_details
 from afresh.core.text import one_line
 from afresh.episode.repository import worktree
+from afresh.episode.repository.bare import BareFolders
 from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.scope import EMBEDDED, GUIDE
@@ -22,13 +23,14 @@ NO_FILE = f"The agent left what is neither a file nor a link; {GUIDE}."
 HUGE = f"The agent left a file of over 100 MiB; {GUIDE}."
 
 
-def first_strange(git: Git, head: str, tree: Path) -> str | None:
+def first_strange(git: Git, head: str, tree: Path, bare: BareFolders) -> str | None:
     """Return a sentence about the first that is there, or None. The index must be that of `head`.
 
-    Raises OSError where a folder cannot be read.
+    Shows all that is there to `bare`, too: what of it was changed is not known here. Raises OSError
+    where a folder cannot be read.
     """
     huge: dict[str, int] = {}
-    found = dict(_strange(tree, huge))
+    found = dict(_strange(tree, huge, bare))
     for path in _stored(git, head, huge) if huge else ():
         del found[path]
     ignored = _ignored(git, tree, found) if found else ()
@@ -45,7 +47,7 @@ def _ignored(git: Git, tree: Path, paths: Collection[str]) -> Collection[str]:
     return frozenset(os.fsdecode(listed).split("\0"))
 
 
-def _strange(tree: Path, huge: dict[str, int]) -> Iterator[tuple[str, str]]:
+def _strange(tree: Path, huge: dict[str, int], bare: BareFolders) -> Iterator[tuple[str, str]]:
     """Yield path and sentence; note the sizes of huge files."""
     folders = [""]
     while folders:
@@ -59,6 +61,7 @@ def _strange(tree: Path, huge: dict[str, int]) -> Iterator[tuple[str, str]]:
             path = f"{prefix}/{entry.name}" if prefix else entry.name
             if path in (".git", worktree.STATE):
                 continue
+            bare.add(path)
             if path.casefold() == worktree.STATE:
                 yield path, with_details(LIKE_STATE, one_line(path))
             elif entry.is_dir(follow_symlinks=False):
