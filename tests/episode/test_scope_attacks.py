@@ -179,10 +179,10 @@ def test_a_bare_repository_that_is_on_the_branch(tmp_path: Path, agent: str, wan
         pytest.param("rm -r src; echo x > src", "", id="a folder that becomes a file"),
         pytest.param(
             "rm README.md; mkdir README.md; echo x > README.md/conftest.py",
-            OUTSIDE + "README.md/conftest.py.",
+            OUTSIDE + "README.md/conftest.py",
             id="a file that becomes a folder",
         ),
-        pytest.param("mkdir new; echo x > new/a", OUTSIDE + "new/a.", id="a new folder"),
+        pytest.param("mkdir new; echo x > new/a", OUTSIDE + "new/a", id="a new folder"),
     ],
 )
 def test_name_without_wildcards_means_what_is_in_it_if_it_was(desk: Desk, agent: str, want: str):

@@ -210,7 +210,7 @@ class GivenGuidance(ApiModel):
     """When."""
     by: Manager = ""
     """Who, as metadata.managedFields of the package names it."""
-    text: Annotated[str, Clipped(100)]
+    text: Annotated[str, Clipped(80)]
     """What was said; the middle of a long text, which stands in the spec, is left out."""
 
 
