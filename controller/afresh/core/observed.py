@@ -149,3 +149,4 @@ class Observed:
     others: Others = Others()
     isolated: bool = True
     report_url: str | None = None
+    report_pins: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Reads all that one decision rests on into one `Observed`."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -50,6 +51,7 @@ class Observer:
     cache: Cache
     isolation: Isolation
     report_url: str | None
+    report_pins: Callable[[], tuple[str, ...]] = tuple
 
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
         """Return what is known of the package now, or None if there is none.
@@ -77,6 +79,7 @@ class Observer:
             episodes=episodes,
             isolated=agent_class is None or self.isolation.holds(key.namespace, agent_class),
             report_url=self.report_url,
+            report_pins=self.report_pins(),
         )
 
     def _agent_class(self, name: str) -> AgentClass | None:
