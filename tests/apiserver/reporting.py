@@ -6,12 +6,15 @@ from afresh.kube.certificate import client_context
 
 
 def post(port: int, body: str, token: str, seconds: float = 120) -> tuple[int, str]:
-    """Return the status and the text of the answer."""
+    """Return the status and the text of the answer; 0 if nobody answers."""
     connection = http.client.HTTPSConnection(
         "127.0.0.1", port, timeout=seconds, context=client_context()
     )
-    connection.request("POST", "/v1/report", body, {"Authorization": f"Bearer {token}"})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, text
+    try:
+        connection.request("POST", "/v1/report", body, {"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except OSError as error:
+        return 0, str(error)
+    finally:
+        connection.close()

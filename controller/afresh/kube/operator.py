@@ -39,7 +39,7 @@ log = get_logger()
 STUCK_SECONDS = 600.0
 """Far more than a step takes whose every call to the API server is tried again and again."""
 MANY_CONFLICTS = 5
-METRICS_LIMITS = Limits(connections=48)
+METRICS_LIMITS = Limits(connections=48, of_one_address=32)
 
 
 async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> int:
