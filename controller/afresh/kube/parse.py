@@ -10,6 +10,7 @@ from afresh.contract.pod_layout import (
     ANNOTATION_BUDGET,
     ANNOTATION_GATE,
     ANNOTATION_GENERATIONS,
+    ANNOTATION_INPUTS,
     ANNOTATION_MODE,
     ANNOTATION_PLAN,
     LABEL_ATTEMPT,
@@ -138,6 +139,7 @@ def _facts(item: Manifest) -> dict[str, Any]:
             "members": read_batch(notes[ANNOTATION_BATCH]) if labels[LABEL_SUBTASK] else (),
             "mode": ContextMode(notes[ANNOTATION_MODE]) if ANNOTATION_MODE in notes else None,
             "generations": notes.get(ANNOTATION_GENERATIONS, ""),
+            "inputs": notes.get(ANNOTATION_INPUTS, ""),
             "probe": notes.get(ANNOTATION_GATE, ""),
             "budget": codec.loads(Budget, budget) if budget else None,
             "plan": notes.get(ANNOTATION_PLAN, ""),
@@ -185,6 +187,7 @@ def _container(item: Manifest) -> ContainerFacts:
                 exit_code=facts.get("exitCode"),
                 began=parse_time(facts["startedAt"]) if facts.get("startedAt") else None,
                 finished=parse_time(facts["finishedAt"]) if facts.get("finishedAt") else None,
+                image=item.get("image", ""),
             )
     return ContainerFacts(name=item["name"], state=ContainerState.WAITING)
 
