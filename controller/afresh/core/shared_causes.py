@@ -270,20 +270,14 @@ _REMOTE_OUTCOMES = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH, Outcome.CONF
 
 
 def trouble_at_end(episode: Episode, outcome: Outcome, message: str) -> Trouble | None:
-    """Return the trouble that a runner has ended with: its repository, before the work or after.
-
-    Before the agent a runner does nothing but fetch, and after verify nothing but push.
-    """
+    """Return the trouble that a runner has ended with before it had fetched: its repository."""
     report = episode.report
     if report is None or not report.final or outcome not in _REMOTE_OUTCOMES:
         return None
-    if "runnerStarted" not in report.phases or not report.results:
+    if "runnerStarted" not in report.phases or "prepared" in report.phases:
         return None
-    reached = report.phases
-    at_push = reached.get("verified", 0.0) > max(
-        reached.get("pushed", 0.0), reached.get("agentStarted", 0.0)
-    )
-    if "prepared" in reached and not at_push:
+    # A refused push is a rule of one branch, or of what is on it: each package tries by itself.
+    if not report.results or any(item.unpushed for item in report.results):
         return None
     unreachable = outcome is Outcome.INFRASTRUCTURE
     return Trouble(

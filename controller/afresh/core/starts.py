@@ -29,7 +29,7 @@ from afresh.core.batches import Batch, batches
 from afresh.core.gates import gate_after
 from afresh.core.observed import Observed
 from afresh.core.outcome import SLOW_PAUSE, is_overdue
-from afresh.core.plan_sync import start_sync
+from afresh.core.plan_sync import push_probe
 from afresh.core.reasons import Reason
 from afresh.core.records import STALLING, started, while_live
 from afresh.core.settle import Standing
@@ -59,7 +59,7 @@ def shared_cause(seen: Observed, standing: Standing) -> Answer | None:
     without_agent = [wait for wait in waits.closed if TABLE[Cause(wait.cause)].tries_without_agent]
     if not without_agent:
         return None
-    start = start_sync(seen, standing, probe=probe_text(without_agent[0]))
+    start = push_probe(seen, standing, probe=probe_text(without_agent[0]))
     tried = tried_by(seen, without_agent[0], start.order.episode)
     return at_gate(seen, tried, actions=(start,))
 
