@@ -20,7 +20,8 @@ class Settings:
 
     `pod_users` says who chooses an episode's user: Afresh, or the namespace as on OpenShift.
     `lease_name` is the Lease by which one of several operators leads; None: this one is alone.
-    `pod_ip` is where the others find its report endpoint.
+    `pod_ip` is where the others find its report endpoint. `report_secret` is the Secret with the
+    key of that endpoint, which all operators share; None: a key of this process alone.
     """
 
     runner_image: str
@@ -31,6 +32,7 @@ class Settings:
     workers: int = 8
     pod_users: str = "derived"
     lease_name: str | None = None
+    report_secret: str | None = None
     pod_ip: str = ""
     log_level: str = "INFO"
     log_format: str = "json"
@@ -56,6 +58,7 @@ class Settings:
             workers=_integer(environment, "AFRESH_WORKERS", 8, most=MOST_WORKERS),
             pod_users=_one_of(environment, "AFRESH_POD_USERS", POD_USERS),
             lease_name=lease or None,
+            report_secret=environment.get("AFRESH_REPORT_SECRET") or None,
             pod_ip=address or "",
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),

@@ -24,6 +24,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "sync: a probe, which delivers what is kept or pushes such a commit.",
         "kept": "Work that a probe delivers.",
         "reportUrl": "Where a Report is also sent at once; absent: nowhere.",
+        "reportPins": "SHA-256 of each certificate that is believed there: this one and the next.",
         "hintSeconds": "While the agent works, a Report that is not final goes there so often.",
         "version": "Of the Order's form.",
     },

@@ -14,7 +14,8 @@ from tests.apiserver.kubectl import Kubectl
 ROOT = Path(__file__).parents[2]
 RELEASE_NAMESPACE = "afresh-system"
 NAME = "afresh-operator"
-TEMPLATES = ("rbac", "serviceaccount", "lease")
+REPORT_SECRET = f"{NAME}-reports"
+TEMPLATES = ("rbac", "serviceaccount", "lease", "report_secret")
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ def rendered(helm: Path, *values: str) -> list[dict[str, Any]]:
 
 
 def grant(kubectl: Kubectl, objects: list[dict[str, Any]]) -> None:
-    """Create the account, its rights in place of any that it had, and a Lease that is free."""
+    """Create the account, its rights in place of any that it had, a free Lease, and a Secret."""
     kubectl("delete", "lease", NAME, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": RELEASE_NAMESPACE}}
     for item in (namespace, *objects):
         metadata = item["metadata"]
-        if item["kind"] in ("ServiceAccount", "Role", "RoleBinding", "Lease"):
+        if item["kind"] in ("ServiceAccount", "Role", "RoleBinding", "Lease", "Secret"):
             metadata.setdefault("namespace", RELEASE_NAMESPACE)
         kubectl("apply", manifest=item)
 

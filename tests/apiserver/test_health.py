@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import structlog
 import yaml
-from aiohttp import web
 
 from afresh.kube import handlers
 from afresh.kube.cache import Cache
@@ -22,7 +21,9 @@ from afresh.kube.health import Health
 from afresh.kube.heartbeat import heartbeat
 from afresh.kube.leadership import leading
 from afresh.kube.lifetime import serving
+from afresh.kube.listener import Limits, Listener
 from afresh.kube.queue import KeyQueue
+from afresh.kube.report_keys import ReportKeys
 from afresh.kube.resync import Resync
 from afresh.settings import Settings
 from tests.apiserver.account import NAME, RELEASE_NAMESPACE, grant, rendered, token
@@ -154,10 +155,12 @@ async def test_a_leader_that_cannot_renew_stops_writing_and_one_that_does_not_en
         pod_ip="127.0.0.1",
     )  # fmt: skip
     kube, health, stop = await Kube.connect(), Health(), asyncio.Event()
-    port = free_port()
-    app = web.Application()
-    app.add_routes(health.routes())
-    async with serving(app, port), leading(settings, kube, health=health, stop=stop) as tenure:
+    keys, port = ReportKeys(kube, None), free_port()
+    await keys.open()
+    async with (
+        serving(_probes(health), port),
+        leading(settings, kube, keys, health=health, stop=stop) as tenure,
+    ):
         leads = kube.write_seconds() > 0
         well = await _ask(port, "/healthz")
         gate.holds = lambda request: "leases" in request.path
@@ -177,10 +180,9 @@ async def test_a_leader_that_cannot_renew_stops_writing_and_one_that_does_not_en
 
 
 async def test_an_event_loop_that_is_held_up_answers_no_probe_and_the_log_says_where() -> None:
-    port, app = free_port(), web.Application()
-    app.add_routes(Health().routes())
+    port, probes = free_port(), _probes(Health())
     with structlog.testing.capture_logs() as logs:
-        async with serving(app, port), heartbeat(held_up_seconds=0.2):
+        async with serving(probes, port), heartbeat(held_up_seconds=0.2):
             well = await _ask(port, "/healthz")
             with ThreadPoolExecutor(1) as pool:
                 asked = pool.submit(_probe, port, "/healthz", seconds=0.5)
@@ -190,6 +192,10 @@ async def test_an_event_loop_that_is_held_up_answers_no_probe_and_the_log_says_w
     assert (well, held_up) == ((200, "ok\n"), (0, "no answer"))
     assert _named(logs)
     assert {line["event"] for line in logs} == {"event_loop_held_up"}
+
+
+def _probes(health: Health) -> Listener:
+    return Listener(health.routes(), Limits(), name="metrics")
 
 
 def _hold_up(is_enough: Callable[[], bool]) -> None:

@@ -1,7 +1,6 @@
 """Two operators with one Lease, as the chart runs them: one works, and they never both write."""
 
 import asyncio
-import http.client
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,10 +9,19 @@ from pathlib import Path
 import pytest
 
 from afresh.kube.client import LEASES, Kube
-from tests.apiserver.account import NAME, RELEASE_NAMESPACE, Token, grant, rendered, token
+from tests.apiserver.account import (
+    NAME,
+    RELEASE_NAMESPACE,
+    REPORT_SECRET,
+    Token,
+    grant,
+    rendered,
+    token,
+)
 from tests.apiserver.audit import entries_of
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
+from tests.apiserver.reporting import post
 from tests.apiserver.story import PATIENCE, apply, chain, ended, holds, node_of
 
 pytestmark = pytest.mark.apiserver
@@ -47,7 +55,11 @@ def start(
         known = token(kubectl, kubeconfig, tmp_path)
         process = OperatorProcess(
             known.kubeconfig, namespace, tmp_path / f"operator-{len(replicas)}.log",
-            settings={"AFRESH_LEASE_NAME": NAME, "AFRESH_POD_IP": "127.0.0.1"},
+            settings={
+                "AFRESH_LEASE_NAME": NAME,
+                "AFRESH_POD_IP": "127.0.0.1",
+                "AFRESH_REPORT_SECRET": REPORT_SECRET,
+            },
         )  # fmt: skip
         process.start()
         replicas.append(Replica(process, known))
@@ -175,10 +187,4 @@ async def test_a_report_that_reaches_a_standby_is_answered_by_the_leader(start: 
 
 
 def _report_to(port: int) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    body = '{"episode":"e","stage":"reported","version":1}'
-    connection.request("POST", "/v1/report", body, {"Authorization": "Bearer no-such-token"})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, text
+    return post(port, '{"episode":"e","stage":"reported","version":1}', "no-such-token")

@@ -3,7 +3,6 @@
 It runs with what the chart gives it for one namespace; the API server's audit log is the witness.
 """
 
-import http.client
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,10 +15,19 @@ from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.core.names import job_name
 from tests.apiserver import guard
-from tests.apiserver.account import NAME, RELEASE_NAMESPACE, Token, grant, rendered, token
+from tests.apiserver.account import (
+    NAME,
+    RELEASE_NAMESPACE,
+    REPORT_SECRET,
+    Token,
+    grant,
+    rendered,
+    token,
+)
 from tests.apiserver.audit import Entry, Use, entries_of
 from tests.apiserver.kubectl import Kubectl, Manifest
 from tests.apiserver.operator_process import OperatorProcess
+from tests.apiserver.reporting import post
 from tests.apiserver.story import holds, node_of
 
 pytestmark = pytest.mark.apiserver
@@ -34,6 +42,7 @@ def rights(helm: Path, namespace: str) -> list[dict[str, Any]]:
 def account(
     kubectl: Kubectl, kubeconfig: Path, rights: list[Manifest], namespace: str, tmp_path: Path
 ) -> Token:
+    kubectl("delete", "secret", REPORT_SECRET, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
     grant(kubectl, rights)
     guard.install(kubectl, namespace)
     return token(kubectl, kubeconfig, tmp_path)
@@ -43,7 +52,11 @@ def account(
 def operator(account: Token, namespace: str, tmp_path: Path) -> Iterator[OperatorProcess]:
     process = OperatorProcess(
         account.kubeconfig, namespace, tmp_path / "log",
-        settings={"AFRESH_LEASE_NAME": NAME, "AFRESH_POD_IP": "127.0.0.1"},
+        settings={
+            "AFRESH_LEASE_NAME": NAME,
+            "AFRESH_POD_IP": "127.0.0.1",
+            "AFRESH_REPORT_SECRET": REPORT_SECRET,
+        },
     )  # fmt: skip
     process.start()
     yield process
@@ -112,9 +125,9 @@ async def test_in_one_namespace_the_chart_gives_exactly_the_rights_that_are_used
     assert {entry.use for entry in entries if entry.is_denied} == set()
     assert {entry.use for entry in entries} - allowed == set()
     assert allowed - {entry.use for entry in entries} == set()
-    assert {entry.name for entry in entries if entry.use.resource == "leases" and entry.name} == {
-        NAME
-    }
+    for resource, name in (("leases", NAME), ("secrets", REPORT_SECRET)):
+        told = {(item.namespace, item.name) for item in entries if item.use.resource == resource}
+        assert told == {(RELEASE_NAMESPACE, name)}
     assert [entry for entry in entries if any("failure" in key for key in entry.annotations)] == []
 
 
@@ -132,14 +145,25 @@ def test_what_is_not_its_own_is_out_of_its_reach_where_the_guard_stands(
     assert guard.REFUSAL in done.stderr
 
 
-def test_the_operator_may_neither_read_secrets_nor_make_rights(rights: list[Manifest]) -> None:
-    resources = {use.resource for use in uses_of(rights)}
+def test_the_operator_may_read_one_secret_of_its_own_and_make_no_rights(
+    rights: list[Manifest],
+) -> None:
+    rules = [(item, rule) for item in rights for rule in item.get("rules", [])]
+    (secret,) = [pair for pair in rules if "secrets" in pair[1]["resources"]]
+    resources = {resource for _, rule in rules for resource in rule["resources"]} - {"secrets"}
     kinds = sorted(item["kind"] for item in rights)
 
-    assert not resources & {"secrets", "configmaps", "roles", "rolebindings", "pods/exec", "*"}
+    assert (secret[0]["kind"], secret[0]["metadata"]["namespace"]) == ("Role", RELEASE_NAMESPACE)
+    assert secret[1] == {
+        "apiGroups": [""],
+        "resources": ["secrets"],
+        "resourceNames": [REPORT_SECRET],
+        "verbs": ["get", "patch"],
+    }
+    assert not resources & {"configmaps", "roles", "rolebindings", "pods/exec", "*"}
     assert kinds == [
         "ClusterRole", "ClusterRoleBinding", "Lease", "Role", "Role", "RoleBinding", "RoleBinding",
-        "ServiceAccount",
+        "Secret", "ServiceAccount",
     ]  # fmt: skip
 
 
@@ -175,11 +199,8 @@ def token_of_another(kubectl: Kubectl, namespace: str) -> str:
 
 def report_to(port: int, episode: str, known: str) -> None:
     """Report with the token of another; that is refused."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     told = json.dumps({"episode": episode, "stage": "reported", "version": 1})
-    connection.request("POST", "/v1/report", told, {"Authorization": f"Bearer {known}"})
-    assert connection.getresponse().status == 401
-    connection.close()
+    assert post(port, told, known, seconds=30)[0] == 401
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.core.evidence import Ended, Live, verdict_of
+from afresh.core.evidence import NO_NODE, NOT_STARTED, Ended, Live, Start, verdict_of
 from afresh.core.observed import Episode
 from tests.make import NOW, make_container, make_episode, make_pod, make_report, seconds
 
@@ -105,16 +105,6 @@ ENDED = [
         id="the image may not be pulled",
     ),
     pytest.param(
-        make_episode(pod=make_pod(waiting("agent", "ErrImagePull", "example.com/a:1: not found"))),
-        Outcome.CONFIG,
-        id="the registry does not know the image",
-    ),
-    pytest.param(
-        make_episode(pod=make_pod(waiting("agent", "ImagePullBackOff", "dial tcp: i/o timeout"))),
-        Outcome.INFRASTRUCTURE,
-        id="the registry does not answer",
-    ),
-    pytest.param(
         make_episode(pod=make_pod(make_container("agent", "Terminated", reason="StartError"))),
         Outcome.CONFIG,
         id="the container's command is missing",
@@ -185,14 +175,14 @@ LIVE = [
     pytest.param(make_episode(), Live(), id="everything runs"),
     pytest.param(make_episode(pod=None), Live(), id="no pod yet"),
     pytest.param(
-        make_episode(pod=None, refusal="exceeded quota"),
-        Live(problem="exceeded quota"),
+        make_episode(pod=None, refusal="odd"),
+        Live(problem=f"{NOT_STARTED} Details: odd"),
         id="no pod, and an Event says why",
     ),
     pytest.param(make_episode(suspended=True, pod=None), Live(queued=True), id="held by its queue"),
     pytest.param(
         make_episode(pod=make_pod(phase="Pending", unschedulable="no node")),
-        Live(problem="no node"),
+        Live(problem=f"{NO_NODE} Details: no node"),
         id="no node has room",
     ),
     pytest.param(
@@ -216,3 +206,67 @@ LIVE = [
 @pytest.mark.parametrize(("episode", "want"), LIVE)
 def test_an_episode_without_an_end_is_live(episode: Episode, want: Live) -> None:
     assert verdict_of(episode, "T001", now=NOW) == want
+
+
+PULLED = [
+    pytest.param("ErrImagePull", "example.com/a:1: not found", "Config", id="no such image"),
+    pytest.param("ImagePullBackOff", "Back-off: denied", "Config", id="no right to pull"),
+    pytest.param(
+        "ErrImagePull", "dial tcp: i/o timeout", "ImageNotPulled", id="no answer of the registry"
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "said", "want"), PULLED)
+def test_an_episode_whose_image_cannot_be_pulled_waits_for_the_kubelets_next_try(
+    reason: str, said: str, want: str
+) -> None:
+    agent = make_container("agent", "Waiting", reason=reason, message=said, image="example.com/a:1")
+
+    verdict = verdict_of(make_episode(pod=make_pod(agent)), "T001", now=NOW)
+
+    assert isinstance(verdict, Live)
+    assert verdict.trouble is not None
+    assert (verdict.trouble.cause, verdict.trouble.subject) == ("ImagePull", "example.com/a:1")
+    assert verdict.trouble.reason == want
+    assert verdict.trouble.message.startswith("Correct the image example.com/a:1")
+    assert said in verdict.trouble.message
+
+
+START = Start(patience=seconds(900), problem="secret git not found")
+WAITS = make_container("agent", "Waiting", reason="ErrImagePull", message="no route")
+LATE = {"released": NOW - seconds(900)}
+SLOW = [
+    pytest.param(make_episode(pod=make_pod(WAITS), **LATE), "no route", id="an image"),
+    pytest.param(make_episode(pod=None, refusal="exceeded quota", **LATE), "exceeded quota",
+                 id="no pod, and an Event says why"),
+    pytest.param(make_episode(pod=None, **LATE), "secret git not found",
+                 id="what was seen before the pod had gone"),
+    pytest.param(make_episode(failure="DeadlineExceeded", pod=None), "secret git not found",
+                 id="the Job's deadline, and what was seen before"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("episode", "want"), SLOW)
+def test_an_agent_that_does_not_start_in_time_ends_with_the_last_problem_that_was_seen(
+    episode: Episode, want: str
+) -> None:
+    verdict = verdict_of(episode, "T001", now=NOW, start=START)
+
+    assert isinstance(verdict, Ended)
+    assert verdict.outcome is Outcome.INFRASTRUCTURE
+    assert want in verdict.message
+
+
+PATIENT = [
+    pytest.param(make_episode(pod=make_pod(WAITS), released=NOW - seconds(899)), id="not yet"),
+    pytest.param(make_episode(pod=make_pod(phase="Pending", unschedulable="full"), **LATE),
+                 id="no room on a node, which an autoscaler may bring"),
+    pytest.param(make_episode(pod=None, suspended=True, released=None), id="held by its queue"),
+    pytest.param(make_episode(**LATE), id="the agent works"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("episode", PATIENT)
+def test_an_episode_that_may_take_longer_to_start_goes_on(episode: Episode) -> None:
+    assert isinstance(verdict_of(episode, "T001", now=NOW, start=START), Live)

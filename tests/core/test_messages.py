@@ -43,7 +43,22 @@ def waiting(reason: str) -> Any:
 
 KUBELET: list[Any] = [
     pytest.param(waiting("InvalidImageName"), f"correct the image {IMAGE} of", id="image name"),
-    pytest.param(waiting("ErrImagePull"), "see whether its registry answers", id="image pull"),
+    pytest.param(waiting("ErrImagePull"), f"Correct the image {IMAGE} of", id="image pull"),
+    pytest.param(
+        make_episode(
+            pod=make_pod(phase="Pending", unschedulable=f"0/2 nodes are available: {CAUSE}")
+        ),
+        "Lower the requests, correct the node selector",
+        id="no node ever",
+    ),
+    pytest.param(
+        make_episode(pod=None, refusal=f"exceeded quota: {CAUSE}"),
+        "Raise the quota of the namespace, or let what runs there end;",
+        id="quota",
+    ),
+    pytest.param(
+        make_episode(pod=None, refusal=CAUSE), "correct what the details name", id="event"
+    ),
     pytest.param(waiting("CreateContainerError"), "correct the image", id="container"),
     pytest.param(waiting("StartError"), "use an image with /bin/sh", id="start"),
     pytest.param(
@@ -70,11 +85,11 @@ def test_what_keeps_a_pod_from_working_keeps_its_remedy_in_the_shortest_place(
 ) -> None:
     verdict = verdict_of(episode, "T001", now=NOW)
 
-    assert isinstance(verdict, Ended)
-    assert remedy in verdict.message
-    for message in (SHORT.cut(verdict.message), Clipped(2048).cut(verdict.message)):
-        assert sentence_of(message) == sentence_of(verdict.message)
-    assert "203.0.113.9" in Clipped(2048).cut(verdict.message)
+    told = verdict.message if isinstance(verdict, Ended) else verdict.problem or ""
+    assert remedy in told
+    for message in (SHORT.cut(told), Clipped(2048).cut(told)):
+        assert sentence_of(message) == sentence_of(told)
+    assert "203.0.113.9" in Clipped(2048).cut(told)
 
 
 def test_a_stalled_package_says_the_whole_message_now_and_after_a_restart() -> None:

@@ -8,10 +8,10 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.contract.report import SYNC_ID, Report, Result, Unpushed, VerifyResult
 from afresh.contract.words import Outcome, PushRefusal
 from afresh.core.actions import Decision, StartSync
+from afresh.core.job_inputs import generations_of
 from afresh.core.observed import Observed
 from afresh.core.orders import push_target
 from afresh.core.planner import decide
-from afresh.core.settle import generations_of
 from afresh.core.status import package_status
 from tests.make import (
     NOW,

@@ -17,6 +17,7 @@ from afresh.api.package_status import (
     MAX_SUBTASKS,
     PlanSync,
     Review,
+    SharedWait,
     SubtaskRecord,
     Usage,
     WorkPackageStatus,
@@ -40,7 +41,7 @@ from afresh.contract.report import PHASES
 from afresh.contract.words import ContextMode, Marker, Outcome
 from afresh.core.reasons import Reason
 
-PACKAGE_BYTES = 176 * 1024
+PACKAGE_BYTES = 180 * 1024
 SUBTASK_BYTES = 128 * 1024
 MANY = 10**12
 LATE = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -88,6 +89,11 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
             attempts=1000, failures=1000, reason=REASON, message=text, not_before=LATE
         ),
         last_handled_cancel="c" * 128, last_handled_retry="c" * 128,
+            waiting_since=LATE,
+            wait=SharedWait(
+                cause="Repository", key="k" * 1300, since=LATE, until=LATE, step=1000,
+                episode="e" * 63, generations="1" * 64, reason=REASON, message=text,
+            ),
         usage=Usage(episodes=1000, transient_retries=1000, **TOKENS),
         subtasks=records,
         reviews=tuple(

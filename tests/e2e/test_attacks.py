@@ -31,7 +31,8 @@ def do(*lines: str) -> str:
 def test_an_agent_that_reaches_for_everything_gains_nothing_and_its_work_is_judged_as_any(
     team: Team,
 ) -> None:
-    reports = f"{service_url(team.cluster, operator.NAMESPACE, operator.DEPLOYMENT)}:8080/v1/report"
+    service = service_url(team.cluster, operator.NAMESPACE, operator.DEPLOYMENT)
+    reports = f"{service.replace('http:', 'https:')}:8080/v1/report"
     forged = fit(make_report())
     api = service_url(team.cluster, "default", "kubernetes").replace("http:", "https:")
     program = ["cat >$HOME/probe.py <<'PROBE'", *PROBE.read_text().splitlines(), "PROBE"]

@@ -259,8 +259,8 @@ def test_hint_tells_of_each_subtask_before_the_next_one_begins(pod: Pod, remote:
         started.wait_for(lambda: len(got) > 0)
         pod.put("/home/agent/go-on", "")
 
-    with listening() as (url, got):
-        report = pod.run(batch(remote, "echo a > a", f"echo b > b; {WAIT}", report_url=url), wait)
+    with listening() as (place, got):
+        report = pod.run(batch(remote, "echo a > a", f"echo b > b; {WAIT}", **place), wait)
 
     (_, first), (_, last) = got
     assert (first.final, last) == (False, report)

@@ -197,8 +197,8 @@ def test_hint_comes_after_the_first_answer_where_hints_are_frequent(
         started.wait_for(lambda: any(report.usage.turns for _, report in got))
         go_on.write_text("")
 
-    with listening() as (url, got):
-        order = replace(order_for(remote, model_port, prompt), report_url=url, hint_seconds=9)
+    with listening() as (place, got):
+        order = replace(order_for(remote, model_port, prompt), **place, hint_seconds=9)
         report = claude_pod.run(order, wait)
 
     assert claude_pod.result.outcome is Outcome.SUCCESS, claude_pod.log

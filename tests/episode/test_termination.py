@@ -31,8 +31,8 @@ def test_term_while_the_agent_works_is_reported_at_once_and_leaves_nothing(
         started.wait_for(lambda: pod.report.final)
         at_the_end.append(started.runner.poll() is None)
 
-    with listening() as (url, got):
-        report = pod.run(make_order(remote.url, BUSY, report_url=url), terminate)
+    with listening() as (place, got):
+        report = pod.run(make_order(remote.url, BUSY, **place), terminate)
 
     assert pod.result.outcome is Outcome.INFRASTRUCTURE
     assert pod.result.message == "The runner was told to stop."
@@ -130,8 +130,8 @@ def test_final_report_is_sent_to_the_operator_whatever_it_answers(
 ):
     pod.put("/afresh/token/token", "a-projected-token")
 
-    with listening(status) as (url, got):
-        report = pod.run(make_order(remote.url, WORK, report_url=url))
+    with listening(status) as (place, got):
+        report = pod.run(make_order(remote.url, WORK, **place))
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
     assert got == [("Bearer a-projected-token", report)]
@@ -139,7 +139,7 @@ def test_final_report_is_sent_to_the_operator_whatever_it_answers(
 
 
 def test_operator_that_cannot_be_reached_changes_nothing(pod: Pod, remote: Remote):
-    pod.run(make_order(remote.url, WORK, report_url="http://127.0.0.1:9/reports"))
+    pod.run(make_order(remote.url, WORK, report_url="https://127.0.0.1:9/reports"))
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
     assert pod.exit_code == 0

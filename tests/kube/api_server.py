@@ -4,6 +4,7 @@ Behaves as the real server does in what the loop relies on; `tests/apiserver` ru
 the real one. Objects are never changed in place, so whoever holds one holds what it was.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -34,6 +35,12 @@ class ApiServer:
     writes: int = 0
     around_write: Callable[[str], None] = field(default=lambda _: None)
     version: int = 100
+    made: Counter[Resource] = field(default_factory=Counter)
+    """How many objects of each kind the operator has asked for."""
+    lists: Counter[Resource] = field(default_factory=Counter)
+    """How often the operator has listed each kind."""
+    events: list[Manifest] = field(default_factory=list)
+    """What the cluster tells of Jobs and pods; what the operator tells is only counted."""
     in_the_way: dict[Resource, KubeError] = field(default_factory=dict)
     """What the operator is answered that creates an object of the kind."""
 
@@ -44,6 +51,10 @@ class ApiServer:
         return found
 
     async def list_items(self, kind: Resource, namespace: str | None, **how: str) -> list[Manifest]:
+        self.lists[kind] += 1
+        if kind is EVENTS:
+            uid = how["fieldSelector"].partition("involvedObject.uid=")[2].partition(",")[0]
+            return [item for item in self.events if item["involvedObject"]["uid"] == uid]
         wanted = [item.split("=") for item in how.get("labelSelector", "").split(",") if item]
         return [
             body
@@ -53,6 +64,7 @@ class ApiServer:
         ]
 
     async def create(self, kind: Resource, namespace: str | None, body: Manifest) -> Manifest:
+        self.made[kind] += 1
         if kind is EVENTS:
             return body  # nothing rests on them, and they are written beside the loop
         if kind in self.in_the_way:
@@ -64,6 +76,14 @@ class ApiServer:
 
     async def delete(self, kind: Resource, namespace: str, name: str, *, uid: str) -> None:
         self._write(lambda: self.remove(kind, namespace, name, uid=uid))
+
+    def tell(self, about: Manifest, reason: str, message: str) -> None:
+        """Write an Event as the cluster does."""
+        metadata = about["metadata"]
+        told = {"reason": reason, "message": message, "type": "Warning"}
+        self.events.append(
+            {**told, "lastTimestamp": self.time(), "involvedObject": {"uid": metadata["uid"]}}
+        )
 
     def put_new(self, kind: Resource, body: Manifest) -> Manifest:
         name = (kind, body["metadata"].get("namespace", ""), body["metadata"]["name"])

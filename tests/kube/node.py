@@ -42,12 +42,18 @@ class Runner:
     pushed: str | None = None
     final: bool = False
     stopped: bool = False
+    prepared: bool = False
     worked: int = 0
     """For how many turns it has been at its next task."""
 
     @property
     def next_task(self) -> Task:
         return self.order.tasks[len(self.results)]
+
+    @property
+    def reached(self) -> list[str]:
+        prepared = ["prepared"] if self.prepared else []
+        return ["runnerStarted", *prepared, *(["pushed"] if self.pushed else [])]
 
     def report(self, clock: float) -> Report:
         tokens = [item.usage.input_tokens for item in self.results if item.usage]
@@ -58,9 +64,33 @@ class Runner:
             results=self.results,
             plan_digest=self.pushed,
             push_passed=self.pushed is not None,
-            phases={"pushed": clock} if self.pushed else {},
+            phases=dict.fromkeys(self.reached, clock),
             usage=Usage(turns=len(tokens), input_tokens=sum(tokens)),
         )
+
+
+IMAGE, FULL, NEVER, REFUSED, GIT = "image", "full", "never", "refused", "git"
+AWAY = (IMAGE, FULL, NEVER, REFUSED, GIT)
+SAYS = {
+    IMAGE: "example.com/agent:1: not found",
+    FULL: "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
+    "1 No preemption victims found for incoming pod.",
+    NEVER: "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
+    "1 Preemption is not helpful for scheduling.",
+    REFUSED: 'pods "x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, '
+    "limited: pods=1",
+}
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(seconds=300)
+
+
+@dataclass
+class Stuck:
+    """A pod that waits for its image or for a node; the kubelet tries later and later."""
+
+    order: Order
+    attempts: dict[str, int]
+    again: timedelta
+    pause: timedelta = FIRST_PAUSE
 
 
 @dataclass
@@ -83,6 +113,14 @@ class Node:
     over: dict[str, int] = field(default_factory=dict)
     knocks: list[str] = field(default_factory=list)
     """The episodes that the provider refused."""
+    away: Callable[[timedelta], str] = field(default=lambda _: "")
+    """What keeps everybody from working now: one of AWAY, or nothing."""
+    spares: Callable[[Order], bool] = field(default=lambda _: False)
+    """Whom a missing image does not concern."""
+    stuck: dict[str, "Stuck"] = field(default_factory=dict)
+    """The pods that have not started, by UID."""
+    refused: set[str] = field(default_factory=set)
+    """The Jobs of which no pod could be made."""
 
     def turn(self) -> bool:
         """Take every pod and Job one step further; return whether there was one to take."""
@@ -112,7 +150,9 @@ class Node:
         elif "Failed" in phases:
             failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
             self.api.put_part(JOBS, job, "status", {"conditions": [failed]})
-        elif not pods and job.get("status", {}).get("startTime"):
+        elif self._is_refused(job):
+            return False
+        elif not pods and job.get("status", {}).get("startTime") and not self._was_refused(job):
             gone = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
             self.api.put_part(JOBS, job, "status", {"conditions": [gone]})
         elif not pods:
@@ -120,6 +160,23 @@ class Node:
         else:
             return False
         return True
+
+    def _is_refused(self, job: Manifest) -> bool:
+        """Whether no pod of the Job can be made; an Event says why, once."""
+        uid = job["metadata"]["uid"]
+        if self.away(self.api.clock) != REFUSED:
+            return False
+        if uid not in self.refused:
+            self.refused.add(uid)
+            self.api.put_part(JOBS, job, "status", {"startTime": self.api.time()})
+            self.api.tell(job, "FailedCreate", f"Error creating: {SAYS[REFUSED]}")
+        return True
+
+    def _was_refused(self, job: Manifest) -> bool:
+        uid = job["metadata"]["uid"]
+        was = uid in self.refused
+        self.refused.discard(uid)
+        return was
 
     def _lingers(self, job: Manifest) -> bool:
         uid = job["metadata"]["uid"]
@@ -151,11 +208,32 @@ class Node:
                 "spec": {},
             },
         )
-        if order.tasks:
-            self.ran.append(order.episode)
-            self._check_room(order)
         attempts = {member.subtask: member.attempt for member in members}
-        self.runners[pod["metadata"]["uid"]] = Runner(order=order, attempts=attempts)
+        self.stuck[pod["metadata"]["uid"]] = Stuck(order, attempts, self.api.clock)
+        self._start_pod(pod)
+
+    def _start_pod(self, pod: Manifest) -> None:
+        """Let the pod run, or say what keeps it."""
+        uid = pod["metadata"]["uid"]
+        stuck, away = self.stuck[uid], self.away(self.api.clock)
+        if stuck.again > self.api.clock:
+            return
+        if away == IMAGE and stuck.order.tasks and not self.spares(stuck.order):
+            stuck.again, stuck.pause = (
+                self.api.clock + stuck.pause, min(stuck.pause * 2, LONGEST_PAUSE)
+            )  # fmt: skip
+            self.api.put_part(PODS, pod, "status", _without_image())
+            return
+        if away in (FULL, NEVER):
+            waits = _without_node(SAYS[away])
+            if pod.get("status") != waits:
+                self.api.put_part(PODS, pod, "status", waits)
+            return
+        del self.stuck[uid]
+        if stuck.order.tasks:
+            self.ran.append(stuck.order.episode)
+            self._check_room(stuck.order)
+        self.runners[uid] = Runner(order=stuck.order, attempts=stuck.attempts)
         self.api.put_part(PODS, pod, "status", _status(None))
 
     def _check_room(self, order: Order) -> None:
@@ -171,6 +249,12 @@ class Node:
 
     def _move(self, pod: Manifest) -> bool:
         uid = pod["metadata"]["uid"]
+        if uid in self.stuck and "deletionTimestamp" not in pod["metadata"]:
+            before = pod["metadata"]["resourceVersion"]
+            self._start_pod(pod)
+            now = self.api.objects[PODS, pod["metadata"]["namespace"], pod["metadata"]["name"]]
+            return bool(now["metadata"]["resourceVersion"] != before)
+        self.stuck.pop(uid, None)
         runner = self.runners.get(uid)
         if runner is None:
             if "deletionTimestamp" not in pod["metadata"]:
@@ -202,6 +286,14 @@ class Node:
     def _work(self, runner: Runner) -> None:
         """Do one subtask, or a sync."""
         order, branch = runner.order, self.branch_of(runner.order.package)
+        if self.away(self.api.clock) == GIT:
+            self.knocks.append(order.episode)
+            id = order.tasks[0].id if order.tasks else SYNC_ID
+            said = "The repository https://git.example.com/x cannot be reached; check the network."
+            lost = Result(id=id, outcome=Outcome.INFRASTRUCTURE, message=said)
+            runner.results, runner.final = (*runner.results, lost), True
+            return
+        runner.prepared = True
         if not order.tasks:
             self._push(runner, branch, order.plan)
             runner.final = True
@@ -278,3 +370,24 @@ def _status(told: Report | None, stopped: bool = False) -> dict[str, Any]:
         "phase": phase,
         "containerStatuses": [{"name": name, "state": state} for name, state in states.items()],
     }
+
+
+def _without_image() -> dict[str, Any]:
+    """The pod's status while the kubelet backs off from pulling its agent's image."""
+    waits = {"waiting": {"reason": "ErrImagePull", "message": SAYS[IMAGE]}}
+    names = ("runner", "agent", "verify")
+    states = {name: {"running": {"startedAt": "2030-01-02T03:04:05Z"}} for name in names}
+    states["agent"] = waits
+    return {
+        "phase": "Pending",
+        "containerStatuses": [
+            {"name": name, "state": state, "image": "example.com/agent:1"}
+            for name, state in states.items()
+        ],
+    }
+
+
+def _without_node(said: str) -> dict[str, Any]:
+    """The pod's status while the scheduler finds no node for it."""
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return {"phase": "Pending", "conditions": [{**condition, "message": said}]}

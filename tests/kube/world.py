@@ -151,6 +151,8 @@ class World:
             },
             runners={uid: replace(runner) for uid, runner in self.node.runners.items()},
             over=dict(self.node.over),
+            stuck={uid: replace(stuck) for uid, stuck in self.node.stuck.items()},
+            refused=set(self.node.refused),
             ran=list(self.node.ran),
             knocks=list(self.node.knocks),
         )

@@ -2,6 +2,10 @@
 {{- define "afresh.name" -}}
 {{ .Release.Name }}-operator
 {{- end }}
+{{- /* The Secret with the key that all operators share. */}}
+{{- define "afresh.reportSecret" -}}
+{{ include "afresh.name" . }}-reports
+{{- end }}
 {{- define "afresh.labels" -}}
 {{ include "afresh.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

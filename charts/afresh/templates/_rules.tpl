@@ -42,6 +42,13 @@
   resourceNames: [{{ include "afresh.name" . }}]
   verbs: [get, patch]
 {{- end }}
+{{- /* And the one Secret that it reads, which holds the key of its Report endpoint. */}}
+{{- define "afresh.secretRules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ include "afresh.reportSecret" . }}]
+  verbs: [get, patch]
+{{- end }}
 {{- define "afresh.subjects" -}}
 - {kind: ServiceAccount, name: {{ include "afresh.name" . }}, namespace: {{ .Release.Namespace }}}
 {{- end }}

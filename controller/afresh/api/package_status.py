@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field, StrictInt
 
-from afresh.api.conditions import Conditions, Reason, ShortMessage
+from afresh.api.conditions import Conditions, Message, Reason, ShortMessage
 from afresh.api.meta import ApiModel, ObjectStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.resources import Count, Money, TokenUsage
@@ -87,6 +87,31 @@ class PlanSync(ApiModel):
     """None starts before this time."""
 
 
+class SharedWait(ApiModel):
+    """A cause that this package meets together with others: one episode tries, the others wait."""
+
+    cause: Reason
+    """What it is: ImagePull, NeverFits, Refusal or Repository."""
+    key: str = Field(max_length=1300)
+    """Of what: an image, a class of refusal, a repository. Packages of one namespace with the same
+    cause and key wait for the same thing."""
+    since: AwareDatetime
+    """When it was first met."""
+    until: AwareDatetime
+    """When the next episode may try, unless one waits already."""
+    step: Count = 0
+    """How often in a row it was tried in vain."""
+    episode: str = Field(default="", max_length=63)
+    """The Job of this package that waits or tries; empty: another package's, or none now."""
+    generations: str = Field(default="", max_length=64)
+    """The generations of the package and its class for which this holds; after an edit the package
+    tries at once."""
+    reason: Reason = ""
+    """Why, as one CamelCase word."""
+    message: Message = ""
+    """Why, as a sentence, with what to do about it first."""
+
+
 class WorkPackageStatus(ObjectStatus):
     """What the operator observed, and the record that its decisions rest on."""
 
@@ -124,6 +149,11 @@ class WorkPackageStatus(ObjectStatus):
     """The value of the annotation afresh.dev/cancel-requested-at that was last acted on."""
     last_handled_retry: str = Field(default="", max_length=MAX_REQUEST)
     """The value of the annotation afresh.dev/retry-requested-at that was last acted on."""
+    waiting_since: AwareDatetime | None = None
+    """Since when all episodes end for a temporary cause or a wrong setting; absent: the last one
+    did not."""
+    wait: SharedWait | None = None
+    """What keeps the package from starting an episode, if other packages meet it as well."""
     usage: Usage = Usage()
     """What the package has used so far."""
     subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(

@@ -173,7 +173,8 @@ class Order:
     `push_check`: before any agent starts, a commit that holds the plan alone shows whether the
     server takes a push. A sync with it is a push probe: it delivers what is `kept`, and else pushes
     such a commit.
-    While the agent works, a Report that is not final goes out every `hint_seconds`.
+    While the agent works, a Report that is not final goes out every `hint_seconds`. It goes to a
+    server whose certificate has one of `report_pins`, and to nobody else.
     """
 
     episode: str
@@ -190,5 +191,6 @@ class Order:
     push_check: bool = False
     kept: tuple[Kept, ...] = ()
     report_url: str | None = None
+    report_pins: tuple[str, ...] = ()
     hint_seconds: int = 30
     version: int = field(default=ORDER_VERSION)

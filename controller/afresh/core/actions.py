@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from afresh.api.agent_class import Gate
-from afresh.api.package_status import SubtaskRecord, Usage
+from afresh.api.package_status import SharedWait, SubtaskRecord, Usage
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Order
@@ -47,21 +47,31 @@ class Isolate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartEpisode:
-    """Create the Job of one episode. `probe` names the closed gate that it tries."""
+    """Create the Job of one episode. `probe` names the closed gate that it tries.
+
+    `inputs` is a digest of what in the package and its class it is made from, `images` one of its
+    images.
+    """
 
     members: tuple[Member, ...]
     order: Order
     generations: str
+    inputs: str = ""
+    images: str = ""
     probe: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartSync:
-    """Create the Job that pushes the plan. `plan` is the plan's digest."""
+    """Create the Job that pushes the plan. `plan` is the plan's digest.
+
+    `probe` names the closed gate that it tries, of a cause that needs no agent to try.
+    """
 
     attempt: int
     plan: str
     order: Order
+    probe: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +85,13 @@ class SetGate:
     secret_name: str
     known: Gate | None
     gate: Gate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenGate:
+    """Let everybody go on who waits for a shared cause, which an episode has just passed."""
+
+    wait: SharedWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +111,7 @@ Action = (
     | StartSync
     | DeleteJob
     | SetGate
+    | OpenGate
 )
 
 
@@ -118,7 +136,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one rule says: the package's phase, why, and what to do about it."""
+    """What one rule says: the package's phase, why, and what to do about it.
+
+    `wait` is the gate that it waits behind, or tries.
+    """
 
     phase: PackagePhase
     reason: str
@@ -126,6 +147,7 @@ class Answer:
     actions: tuple[Action, ...] = ()
     records: tuple[SubtaskRecord, ...] | None = None
     recheck_after: timedelta | None = None
+    wait: SharedWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,4 +167,5 @@ class Decision:
     over: tuple[Settlement, ...] = ()
     notes: tuple[Note, ...] = ()
     syncs: Syncs = NO_SYNCS
+    wait: SharedWait | None = None
     recheck_after: timedelta | None = None

@@ -1,20 +1,24 @@
 """What rules answer with: the pieces that several of them share."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from afresh.api.agent_class import Gate
-from afresh.api.package_status import SubtaskRecord
+from afresh.api.package_status import SharedWait, SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Budget
 from afresh.core.actions import Answer, StartEpisode
+from afresh.core.job_inputs import generations_of, image_set_of, inputs_of
 from afresh.core.names import job_name, probe_of
 from afresh.core.observed import Episode, Member, Observed
 from afresh.core.orders import order_of
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING, is_cancelled
-from afresh.core.settle import Standing, generations_of
+from afresh.core.settle import Standing
+from afresh.core.shared_waits import behind, phase_of, probe_text
 
 # An episode that probes a gate tells soon whether the provider answers.
 PROBE_HINT_SECONDS = 2
@@ -31,8 +35,27 @@ def stall(reason: Reason, message: str) -> Answer:
     return Answer(phase=PackagePhase.STALLED, reason=reason, message=message)
 
 
-def go_on(standing: Standing) -> Answer:
-    """Say what the live episodes do: run, wait in a queue, fail to start, or probe a stall."""
+def at_gate(seen: Observed, wait: SharedWait, **fields: Any) -> Answer:
+    """Say the same of every package at the gate, whether it waits behind it or tries it."""
+    return Answer(
+        phase=phase_of(wait, seen.now),
+        reason=wait.reason,
+        message=wait.message,
+        wait=wait,
+        **fields,
+    )
+
+
+def go_on(seen: Observed, standing: Standing) -> Answer:
+    """Say what the live episodes do: run, wait in a queue, fail to start, or probe."""
+    own = standing.waits.own
+    if own and any(episode.name == own.episode for episode, _ in standing.live):
+        return at_gate(seen, own)
+    answer = _go_on(standing)
+    return replace(answer, wait=behind(seen, own)) if own else answer
+
+
+def _go_on(standing: Standing) -> Answer:
     problem = next((live.problem for _, live in standing.live if live.problem), None)
     queued = all(live.queued for _, live in standing.live)
     stopping = next((r for r in standing.records if is_cancelled(r)), None)
@@ -77,21 +100,25 @@ def start_of(
     *,
     budget: Budget | None,
     gate: Gate | None,
+    wait: SharedWait | None = None,
 ) -> StartEpisode:
     """Return the start of an episode for `batch`; its attempts' numbers were never used.
 
-    `gate` is the closed gate that the episode probes.
+    `gate` is the credential's closed gate that the episode probes, `wait` that of a shared cause.
     """
     members = tuple(_member(seen, standing, entry) for entry in batch)
     metadata = seen.package.metadata
     first = members[0]
     name = job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
     own = {"hint_seconds": PROBE_HINT_SECONDS} if gate else {}
+    probe = probe_text(wait) if wait else ""
     return StartEpisode(
         members=members,
         order=order_of(seen, standing, batch, episode=name, budget=budget, **own),
         generations=generations_of(seen),
-        probe=probe_of(gate) if gate else "",
+        inputs=inputs_of(seen, members),
+        images=image_set_of(seen.package, seen.agent_class) if seen.agent_class else "",
+        probe=probe_of(gate) if gate else probe,
     )
 
 

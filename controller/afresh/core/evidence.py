@@ -4,7 +4,6 @@ Owns the order in which evidence is believed. Knows nothing of records and count
 from an outcome is `core.outcome`.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,8 +12,10 @@ from afresh.contract.pod_layout import AGENT, RUNNER
 from afresh.contract.report import SYNC_ID, Report, Result
 from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
+from afresh.core.cluster_words import steady
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
 from afresh.core.outcome import EXPLAINED_BY_CONTAINER
+from afresh.core.shared_causes import PULL_WAITING, Trouble, trouble_at_end, trouble_at_start
 from afresh.core.text import one_line
 
 GRACE_PERIOD = timedelta(seconds=10)
@@ -25,19 +26,22 @@ NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
 class Live:
     """The episode goes on. `problem` is a sentence when something keeps it from starting.
 
-    `later`: it has not come to this subtask yet.
+    `later`: it has not come to this subtask yet. `trouble` is the problem where other packages
+    will meet it too.
     """
 
     queued: bool = False
     problem: str | None = None
     later: bool = False
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The episode is over for its subtask. `result` is the runner's word where there is one.
 
-    Not `begun`: it ended before it came to this subtask.
+    Not `begun`: it ended before it came to this subtask. `trouble` is the cause where other
+    packages will meet it too.
     """
 
     outcome: Outcome
@@ -45,6 +49,21 @@ class Ended:
     result: Result | None = None
     report: Report | None = None
     begun: bool = True
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What is known of an episode's start besides its Job and pod.
+
+    `patience`: how long it may take. `problem` is what was last seen to keep it.
+    """
+
+    patience: timedelta | None = None
+    problem: str = ""
+
+
+NO_START = Start()
 
 
 Verdict = Live | Ended
@@ -55,18 +74,17 @@ START_ERROR = "StartError"
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )
-PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
-NO_SUCH_IMAGE = re.compile(
-    r"not found|manifest unknown|denied|unauthorized|authentication|no such image|does not exist",
-    re.IGNORECASE,
-)
-
 
 UNREACHED = "The episode ended before it came to this subtask."
 
 
 def verdict_of(
-    episode: Episode, subtask: str, *, now: datetime, recorded: Collection[str] = ()
+    episode: Episode,
+    subtask: str,
+    *,
+    now: datetime,
+    recorded: Collection[str] = (),
+    start: Start = NO_START,
 ) -> Verdict:
     """Judge one episode for one of its subtasks. The first evidence that says something holds.
 
@@ -80,7 +98,7 @@ def verdict_of(
     first = next(
         (name for name in episode.subtasks if name not in done and name not in recorded), subtask
     )
-    verdict = _judge(episode, first, now)
+    verdict = _judge(episode, first, now, start)
     if subtask == first:
         return verdict
     if isinstance(verdict, Live):
@@ -88,13 +106,13 @@ def verdict_of(
     return Ended(outcome=Outcome.CANCELLED, message=UNREACHED, report=episode.report, begun=False)
 
 
-def sync_verdict(episode: Episode, *, now: datetime) -> Verdict:
+def sync_verdict(episode: Episode, *, now: datetime, start: Start = NO_START) -> Verdict:
     """Judge a sync: its Report has a result of its own only if it failed."""
     report = episode.report
     failed = any(result.id == SYNC_ID for result in report.results) if report else True
     if report and report.episode and report.final and not failed:
         return Ended(outcome=Outcome.SUCCESS, message="", report=report)
-    return _judge(episode, SYNC_ID, now)
+    return _judge(episode, SYNC_ID, now, start)
 
 
 def _committed(episode: Episode) -> dict[str, Ended]:
@@ -108,23 +126,26 @@ def _committed(episode: Episode) -> dict[str, Ended]:
     }
 
 
-def _judge(episode: Episode, subtask: str, now: datetime) -> Verdict:
+def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdict:
     # A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
     # explains it.
     told = _reported(episode, subtask)
     if told and not _is_infrastructure(told):
         return told
-    for judge in (_queued, _disrupted, _evicted, _too_late):
+    for judge in (_queued, _disrupted, _evicted):
         verdict = judge(episode)
         if verdict:
             return verdict
+    verdict = _too_late(episode, start)
+    if verdict:
+        return verdict
     if told:
         return told
     for judge in (_killed, _cannot_start, _vanished):
         verdict = judge(episode)
         if verdict:
             return verdict
-    return _lost(episode, now) or _going_on(episode)
+    return _lost(episode, now) or _not_started(episode, now, start) or _going_on(episode)
 
 
 def _is_infrastructure(verdict: Verdict) -> bool:
@@ -141,7 +162,13 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
     if result is None:
         return _infrastructure(UNTOLD, report)
     if result.outcome not in EXPLAINED_BY_CONTAINER:
-        return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
+        return Ended(
+            outcome=result.outcome,
+            message=result.message,
+            result=result,
+            report=report,
+            trouble=trouble_at_end(episode, result.outcome, result.message),
+        )
     agent = _container(episode, AGENT)
     runner = _container(episode, RUNNER)
     if agent and agent.reason == "OOMKilled":
@@ -151,7 +178,14 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
     seen_to_the_end = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
     if not seen_to_the_end:
         return _queued(episode) or Live()
-    return Ended(outcome=result.outcome, message=result.message, result=result, report=report)
+    trouble = trouble_at_end(episode, result.outcome, result.message)
+    return Ended(
+        outcome=result.outcome,
+        message=result.message,
+        result=result,
+        report=report,
+        trouble=trouble,
+    )
 
 
 def _unread(report: Report) -> str:
@@ -169,6 +203,14 @@ _OOM_MESSAGE = (
 )
 
 
+LATE = "The agent did not start before its deadline."
+NO_NODE = (
+    "No node can take the pod now; if it lasts, lower spec.resources.requests of the package or "
+    "its class, or give the cluster more room."
+)
+NOT_STARTED = (
+    "The pod does not start; correct what the details name, if it does not pass by itself."
+)
 NO_POD = "No pod was seen; look at the events of the Job."
 _ANOTHER = "another episode follows by itself"
 UNTOLD = f"The runner reported nothing about this subtask; {_ANOTHER}."
@@ -234,9 +276,6 @@ def _cannot_start(episode: Episode) -> Verdict | None:
             continue
         if container.reason in CONFIG_WAITING:
             return _bad_image(container)
-        if container.reason in PULL_WAITING:
-            missing = NO_SUCH_IMAGE.search(container.message)
-            return _bad_image(container) if missing else _infrastructure(_pull(container), None)
     return None
 
 
@@ -273,7 +312,7 @@ def _words(container: ContainerFacts) -> str:
     return container.message or container.reason
 
 
-def _too_late(episode: Episode) -> Verdict | None:
+def _too_late(episode: Episode, start: Start) -> Verdict | None:
     if not _past_deadline(episode):
         return None
     agent = _container(episode, AGENT)
@@ -283,9 +322,34 @@ def _too_late(episode: Episode) -> Verdict | None:
             "subtask smaller."
         )
         return Ended(outcome=Outcome.TIMEOUT, message=message, report=episode.report)
-    why = (episode.pod and (episode.pod.unschedulable or _waiting(episode.pod))) or episode.refusal
-    message = f"The agent did not start before its deadline. {why or NO_POD}"
-    return _infrastructure(message, episode.report)
+    return _infrastructure(_late_message(episode, start), episode.report)
+
+
+def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | None:
+    """Whether images and volumes took longer than they may; room on a node may take any time."""
+    pod = episode.pod
+    if start.patience is None or episode.released is None or episode.has_begun:
+        return None
+    if episode.finished or episode.deleting or (pod and pod.unschedulable):
+        return None
+    if now - episode.released < start.patience:
+        return None
+    return _infrastructure(_late_message(episode, start), episode.report)
+
+
+def _late_message(episode: Episode, start: Start) -> str:
+    """Say what kept it; a pod that is gone took what it said along."""
+    pod = episode.pod
+    why = (pod and (_no_node(pod) or _waiting(pod))) or _refused(episode) or start.problem
+    return f"{LATE} {(why or NO_POD).removeprefix(LATE).strip()}"
+
+
+def _no_node(pod: PodFacts) -> str | None:
+    return with_details(NO_NODE, steady(pod.unschedulable)) if pod.unschedulable else None
+
+
+def _refused(episode: Episode) -> str | None:
+    return with_details(NOT_STARTED, steady(episode.refusal)) if episode.refusal else None
 
 
 def _past_deadline(episode: Episode) -> bool:
@@ -323,9 +387,12 @@ def _lost(episode: Episode, now: datetime) -> Verdict | None:
 
 
 def _going_on(episode: Episode) -> Live:
+    trouble = trouble_at_start(episode)
+    if trouble:
+        return Live(problem=trouble.message, trouble=trouble)
     if episode.pod is None:
-        return Live(problem=episode.refusal)
-    return Live(problem=episode.pod.unschedulable or episode.refusal)
+        return Live(problem=_refused(episode))
+    return Live(problem=_no_node(episode.pod) or _refused(episode))
 
 
 def _infrastructure(message: str, report: Report | None) -> Ended:

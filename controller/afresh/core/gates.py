@@ -8,7 +8,7 @@ from afresh.contract.words import Outcome, ProviderFault
 from afresh.core.evidence import Ended
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import backoff_after, reset_of, whole_second
+from afresh.core.outcome import backoff_after, reset_of, slower, whole_second
 from afresh.core.settle import Standing
 
 # Where the runner cannot tell: the agent speaks to the provider itself.
@@ -65,11 +65,12 @@ def _closed(gate: Gate | None, episode: Episode, ended: Ended, seen: Observed, s
         until = max(gate.until, whole_second(resets)) if resets else gate.until
         return gate.model_copy(update={"until": until})
     step = gate.step + 1 if gate else 1
+    since = gate.since if gate else whole_second(now)
     return Gate(
         namespace=seen.package.metadata.namespace,
         secret_name=secret,
-        since=gate.since if gate else whole_second(now),
-        until=whole_second(max(now + backoff_after(step), resets or now)),
+        since=since,
+        until=whole_second(max(now + slower(backoff_after(step), since, now), resets or now)),
         step=step,
         reason=(ended.report and ended.report.fault) or FAILING,
     )

@@ -8,9 +8,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from afresh.api.agent_class import AgentClass, Gate
+from afresh.api.package_status import SharedWait
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Budget
+from afresh.contract.pod_layout import AGENT
 from afresh.contract.report import Report
 from afresh.contract.words import ContextMode
 
@@ -78,8 +80,9 @@ class Episode:
     `released`: when the Job last began to make its pod, which waiting in a queue delays.
 
     An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
-    what it pushes. `generations` are those of the package and its class when it was made. `probe`
-    names the gate and its step, if it probes one. `budget` is what was set aside for it.
+    what it pushes. `generations` are those of the package and its class when it was made, and
+    `inputs` is a digest of what in them it was made from. `probe` names the gate and its step, if
+    it probes one. `budget` is what was set aside for it.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Episode:
     created: datetime
     mode: ContextMode | None = None
     generations: str = ""
+    inputs: str = ""
     probe: str = ""
     budget: Budget | None = None
     plan: str = ""
@@ -107,6 +111,13 @@ class Episode:
         return self.complete or self.failure is not None
 
     @property
+    def has_begun(self) -> bool:
+        """Whether its agent was ever started: before that, nothing was paid and nothing is lost."""
+        agent, report = self.pod.container(AGENT) if self.pod else None, self.report
+        told = report is not None and ("agentStarted" in report.phases or bool(report.results))
+        return told or (agent is not None and agent.started)
+
+    @property
     def subtasks(self) -> tuple[str, ...]:
         """The ids of its subtasks, in the order in which they are done."""
         return tuple(member.subtask for member in self.members)
@@ -123,12 +134,21 @@ class Others:
     `gate` is the closed gate of the credential, and `gate_class` the class whose status holds it.
     `gate_taken`: another package probes it, or comes first. `class_free` is how many episodes of
     the class this package may start; None: any number.
+
+    `waits` are the gates of shared causes that are closed for this package, and `tried` those (by
+    cause and key) that a Job waits at or tries. `first_free` is how many more Jobs of the class
+    and the package's images may be made before one has started, and `room` how many more may wait
+    for a node; None: any number.
     """
 
     gate: Gate | None = None
     gate_class: str = ""
     gate_taken: bool = False
     class_free: int | None = None
+    waits: tuple[SharedWait, ...] = ()
+    tried: frozenset[tuple[str, str]] = frozenset()
+    first_free: int | None = None
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +170,4 @@ class Observed:
     others: Others = Others()
     isolated: bool = True
     report_url: str | None = None
+    report_pins: tuple[str, ...] = ()

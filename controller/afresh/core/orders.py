@@ -80,6 +80,7 @@ def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
         tasks=(),
         plan=plan_of(package, standing.by_id()),
         report_url=seen.report_url,
+        report_pins=seen.report_pins,
     )
 
 

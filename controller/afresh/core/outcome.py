@@ -81,6 +81,9 @@ PRECEDENCE: tuple[Outcome, ...] = (
 EXPLAINED_BY_CONTAINER = frozenset(PRECEDENCE[PRECEDENCE.index(Outcome.OUT_OF_MEMORY) + 1 :])
 
 BACKOFF_CAP = timedelta(seconds=300)
+# A wait for something outside that has lasted so long wants a person; it is then tried slowly (C6).
+WAIT_BOUND = timedelta(hours=1)
+SLOW_PAUSE = timedelta(minutes=15)
 PROBE_SECONDS = 30
 # The longest limit of a provider is a month's.
 LONGEST_RESET = timedelta(days=32)
@@ -89,6 +92,16 @@ LONGEST_RESET = timedelta(days=32)
 def backoff_after(failures: int) -> timedelta:
     """Return the wait after `failures` uncounted failures in a row: 2^n s, at most 300 s (S4-4)."""
     return min(timedelta(seconds=2 ** min(failures, 10)), BACKOFF_CAP)
+
+
+def is_overdue(since: datetime | None, now: datetime) -> bool:
+    """Whether a wait that began at `since` has lasted longer than waits may without a person."""
+    return since is not None and now - since >= WAIT_BOUND
+
+
+def slower(pause: timedelta, since: datetime | None, now: datetime) -> timedelta:
+    """Return the pause before the next try of a wait that began at `since`."""
+    return max(pause, SLOW_PAUSE) if is_overdue(since, now) else pause
 
 
 def reset_of(seconds: float | None, now: datetime) -> datetime | None:

@@ -5,6 +5,7 @@ edited title), the runner alone does it. Pure.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
@@ -57,7 +58,7 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
     syncs = standing.syncs
     record = syncs.record
     waits = record is not None and record.not_before is not None and record.not_before > seen.now
-    if syncs.live or waits or seen.obstacle:
+    if syncs.live or waits or seen.obstacle or standing.waits.closed:
         start: tuple[StartSync, ...] = ()
     else:
         start = (_start(seen, standing, wanted),)
@@ -75,13 +76,7 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
         looks.append(REFUSED_AGAIN)
     if record and record.not_before and waits:
         looks.append(until(record.not_before, seen.now))
-    return Answer(
-        phase=held.phase,
-        reason=held.reason,
-        message=held.message,
-        actions=(*answer.actions, *start),
-        recheck_after=min(looks, default=None),
-    )
+    return replace(held, actions=(*answer.actions, *start), recheck_after=min(looks, default=None))
 
 
 def last_pushed(settlements: Sequence[Settlement]) -> Report | None:
@@ -105,14 +100,16 @@ def _behind(seen: Observed, standing: Standing, wanted: str) -> bool:
     return known != wanted if known else begun
 
 
-def push_probe(seen: Observed, standing: Standing) -> StartSync:
+def push_probe(seen: Observed, standing: Standing, *, probe: str = "") -> StartSync:
     """Return the start of a sync that finds out whether the server takes pushes.
 
     It has the runner alone and costs no agent. It delivers what is kept of work that could not be
-    pushed, and else pushes the plan; its Report says `push_passed`, or what was refused.
+    pushed, and else pushes the plan; its Report says `push_passed`, or what was refused. `probe` is
+    the gate that it tries.
     """
     attempt, name = _next(seen, standing)
-    return StartSync(attempt=attempt, plan="", order=probe_order(seen, standing, episode=name))
+    order = probe_order(seen, standing, episode=name)
+    return StartSync(attempt=attempt, plan="", order=order, probe=probe)
 
 
 def _start(seen: Observed, standing: Standing, wanted: str) -> StartSync:

@@ -17,6 +17,7 @@ from afresh.core.actions import (
     DeleteSubtask,
     Isolate,
     Note,
+    OpenGate,
     SetGate,
     StartEpisode,
     StartSync,
@@ -34,6 +35,9 @@ from afresh.core.settle import Standing, stand
 # While an episode has not started, its events are looked at; later the watch tells everything,
 # but for a node that is lost.
 LOOK_AT_START = timedelta(seconds=5)
+# What a pod waits for that is slow to start is told by its watch; Events are read now and then.
+SLOW_START = timedelta(seconds=60)
+LOOK_AT_SLOW_START = timedelta(seconds=30)
 LOOK_AT_RUN = timedelta(seconds=60)
 LEFT_BEHIND_AFTER = timedelta(seconds=15)
 
@@ -53,6 +57,7 @@ def decide(seen: Observed) -> Decision:
         actions=(
             *_leftovers(seen, standing),
             *_gate(seen, standing),
+            *(OpenGate(wait=wait) for wait in standing.waits.opened),
             *_isolation(seen, standing, answer),
             *answer.actions,
             *_children(seen),
@@ -63,7 +68,8 @@ def decide(seen: Observed) -> Decision:
         over=standing.over,
         notes=tuple(_notes(seen, standing, answer, records)),
         syncs=standing.syncs,
-        recheck_after=_recheck(standing, answer),
+        wait=answer.wait,
+        recheck_after=_recheck(seen, standing, answer),
     )
 
 
@@ -150,7 +156,7 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
     if episode.finished or now - episode.created < LEFT_BEHIND_AFTER:
         return False
     pod = episode.pod
-    if pod is None or pod.deleting_since:
+    if pod is None or pod.deleting_since or not pod.containers:
         return True
     # A runner waits for an agent that could not be started as long as for one that is yet to come.
     return any(
@@ -175,11 +181,12 @@ def _would_run_again(episode: Episode) -> bool:
     return not episode.finished and (episode.suspended or given_back)
 
 
-def _recheck(standing: Standing, answer: Answer) -> timedelta | None:
+def _recheck(seen: Observed, standing: Standing, answer: Answer) -> timedelta | None:
     looks = [answer.recheck_after] if answer.recheck_after is not None else []
     for episode, live in standing.live:
         starting = episode.pod is None or episode.pod.phase == "Pending" or live.problem
-        looks.append(LOOK_AT_START if starting and not live.queued else LOOK_AT_RUN)
+        soon = LOOK_AT_START if seen.now - episode.created < SLOW_START else LOOK_AT_SLOW_START
+        looks.append(soon if starting and not live.queued else LOOK_AT_RUN)
     if answer.records or any(isinstance(item, StartSync) for item in answer.actions):
         looks.append(LOOK_AT_START)
     if standing.syncs.live:

@@ -12,10 +12,11 @@ from afresh.api.phases import PackagePhase
 from afresh.contract.words import PushRefusal
 from afresh.core.actions import Answer, Decision
 from afresh.core.answers import go_on, until
+from afresh.core.job_inputs import generations_of
 from afresh.core.observed import Observed
 from afresh.core.orders import push_target
 from afresh.core.plan_sync import push_probe
-from afresh.core.settle import Standing, generations_of
+from afresh.core.settle import Standing
 
 
 def push_refused(seen: Observed, standing: Standing) -> Answer | None:
@@ -24,7 +25,7 @@ def push_refused(seen: Observed, standing: Standing) -> Answer | None:
     if not refused or seen.package.spec.suspend:
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     first = _worst(refused)
     answer = Answer(phase=PackagePhase.STALLED, reason=first.reason, message=first.message)
     if first.refused is PushRefusal.WORK_ONLY or standing.syncs.live or seen.obstacle:

@@ -70,8 +70,9 @@ _ABOUT_PACKAGES = (
         "Shorten the prompt, the guidance or the goal."),
     ReasonRow("StartRefused", _PACKAGE,
         "The API server did not take an object that the next episode needs: a quota or an "
-        "admission policy refused it, a webhook is down, or something else has its name. It is "
-        "asked again within a minute.",
+        "admission policy refused it, a webhook is down, or something else has its name. One Job "
+        "waits or is asked for again after 2, 4, 8 ... at most 300 s, of a quota also when an "
+        "episode of the namespace ends; the other packages wait.",
         "Mend what the message quotes."),
     ReasonRow("BeingDeleted", _PACKAGE,
         "The package has been deleted and its episodes are being stopped.",
@@ -88,8 +89,9 @@ _ABOUT_PACKAGES = (
         "Nothing if it passes; else give the cluster what the message asks for."),
     ReasonRow("BackingOff", _PACKAGE,
         "A provider, a node or the repository's host failed, and the next episode waits 2, 4, 8 "
-        "... at most 300 s, or till the provider's reset time.",
-        "Nothing; it goes on by itself."),
+        "... at most 300 s, or till the provider's reset time. After an hour without an episode "
+        "that ended otherwise the package is `Stalled`, and tries every 15 minutes.",
+        "Nothing; it goes on by itself. Where it is stalled, fix what the message names."),
     ReasonRow("GateClosed", _PACKAGE,
         "The provider limits the rate of the package's Secret, is overloaded, or cannot be "
         "reached; the message says which. Now and then one package tries; all others that use the "
@@ -98,6 +100,27 @@ _ABOUT_PACKAGES = (
     ReasonRow("ClassBusy", _PACKAGE,
         "As many episodes of the AgentClass run as its `maxConcurrentEpisodes` allows.",
         "Nothing. If it lasts, have `maxConcurrentEpisodes` raised."),
+    ReasonRow("FirstStart", _PACKAGE,
+        "Four Jobs of the class with the package's images have been made, and the pod of none has "
+        "started yet. The others wait to see whether such pods can start at all.",
+        "Nothing. If it lasts, look at the pods that wait."),
+    ReasonRow("NoCapacity", _PACKAGE,
+        "Ten pods of the class wait for room on a node in this namespace.",
+        "Nothing where nodes are added by themselves. Else add nodes, or let what runs there end."),
+    ReasonRow("ImageNotPulled", _PACKAGE,
+        "The kubelet cannot pull an image, and its registry may not answer. One Job waits; the "
+        "kubelet tries again. After an hour the package is `Stalled`.",
+        "See that the registry answers; the packages go on by themselves."),
+    ReasonRow("NeverFits", _PACKAGE,
+        "No node could ever hold the pod, were it empty: by its requests, its node selector or its "
+        "tolerations. One Job waits.",
+        "Lower the requests, correct the selector or the tolerations in the class, or add a node. "
+        "An edit tries at once."),
+    ReasonRow("GitUnreachable", _PACKAGE,
+        "The git server does not answer. One runner without an agent asks it after 2, 4, 8 ... at "
+        "most 300 s, for all packages of the repository. After an hour the package is `Stalled`, "
+        "and it is asked every 15 minutes.",
+        "See that the git server answers; the packages go on by themselves."),
     ReasonRow("UnpricedModel", _PACKAGE,
         "`spec.budget.maxCostUSD` is set and the class has no price for its model.",
         "Have the model added to `pricing` of the class, or use `maxTokens` instead."),

@@ -16,7 +16,16 @@ from afresh.contract.report import SYNC_ID, Report, Unpushed
 from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
-from afresh.core.outcome import TABLE, Next, Row, backoff_after, probe_after, reset_of, whole_second
+from afresh.core.outcome import (
+    TABLE,
+    Next,
+    Row,
+    backoff_after,
+    probe_after,
+    reset_of,
+    slower,
+    whole_second,
+)
 from afresh.core.reasons import Reason
 from afresh.core.usage import plus_cost, share_of
 
@@ -90,17 +99,20 @@ def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
     return in_phase(begun, SubtaskPhase.RUNNING)
 
 
-def while_live(record: SubtaskRecord, *, queued: bool, later: bool) -> SubtaskRecord:
+def while_live(
+    record: SubtaskRecord, *, queued: bool, later: bool, problem: str = ""
+) -> SubtaskRecord:
     """Return the record of a subtask whose episode goes on.
 
-    `queued`: its Job waits in a queue. `later`: it comes after others of its batch.
+    `queued`: its Job waits in a queue. `later`: it comes after others of its batch. `problem` is
+    what keeps its pod from starting: it is remembered for when the pod is gone.
     """
     phase, reason = SubtaskPhase.RUNNING, Reason.EPISODE_RUNNING
     if queued or later:
         phase = SubtaskPhase.QUEUED
         reason = Reason.EPISODE_QUEUED if queued else Reason.WAITING
     if record.reason in LIVE_REASONS:
-        record = updated(record, reason=reason)
+        record = updated(record, reason=reason, message=problem)
     return in_phase(record, phase)
 
 
@@ -124,11 +136,18 @@ def knows_end(record: SubtaskRecord, member: Member) -> bool:
 
 
 def after(
-    record: SubtaskRecord, ended: Ended, *, now: datetime, limit: int, gated: bool = False
+    record: SubtaskRecord,
+    ended: Ended,
+    *,
+    now: datetime,
+    limit: int,
+    gated: bool = False,
+    waiting_since: datetime | None = None,
 ) -> SubtaskRecord:
     """Return the record once `ended` is taken in: phase, counters and the wait, by the table.
 
-    `gated`: the credential has a gate, and a provider that refuses closes that instead.
+    `gated`: the cause has a gate, and the subtask waits for that instead. `waiting_since`: since
+    when all of the package's episodes have ended so.
     """
     row = row_of(ended)
     share = share_of(ended)
@@ -160,8 +179,8 @@ def after(
         same = bool(record.kept) or ((record.reason in STALLING) == (row.next is Next.PROBE))
         retries = record.transient_retries + 1 if same else 1
         update["transient_retries"] = retries
-        if not (gated and ended.outcome is Outcome.TRANSIENT):
-            update["not_before"] = _not_before(ended, retries, now)
+        if not gated:
+            update["not_before"] = _not_before(ended, retries, now, waiting_since)
     return in_phase(updated(record, **update), phase)
 
 
@@ -191,11 +210,11 @@ def row_of(ended: Ended) -> Row:
     return TABLE[ended.outcome]
 
 
-def _not_before(ended: Ended, retries: int, now: datetime) -> datetime:
-    wait = (
-        probe_after(retries) if TABLE[ended.outcome].next is Next.PROBE else backoff_after(retries)
-    )
-    due = now + wait
+def _not_before(
+    ended: Ended, retries: int, now: datetime, since: datetime | None = None
+) -> datetime:
+    pause = probe_after if TABLE[ended.outcome].next is Next.PROBE else backoff_after
+    due = now + slower(pause(retries), since, now)
     resets = reset_of(ended.report.not_before, now) if ended.report else None
     if ended.outcome is Outcome.TRANSIENT and resets:
         due = max(due, resets)

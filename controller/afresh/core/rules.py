@@ -14,6 +14,7 @@ from afresh.core import budget, graph
 from afresh.core.actions import Answer, DeleteJob
 from afresh.core.answers import REFUSED_AGAIN, go_on, until
 from afresh.core.observed import Observed
+from afresh.core.outcome import is_overdue
 from afresh.core.preconditions import (
     above_ceiling,
     branch_in_use,
@@ -27,7 +28,15 @@ from afresh.core.pushes import push_refused
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
-from afresh.core.starts import class_busy, gate_closed, subtask_ready
+from afresh.core.shared_causes import refusal_trouble
+from afresh.core.starts import (
+    class_busy,
+    first_start,
+    gate_closed,
+    no_capacity,
+    shared_cause,
+    subtask_ready,
+)
 
 REFUSED = (
     "The cluster refuses what the next episode needs; correct what the details name, and it is "
@@ -57,14 +66,14 @@ def episode_running(seen: Observed, standing: Standing) -> Answer | None:
     """An episode is live, and no further one may run beside it."""
     if len(standing.live) < max(1, seen.package.spec.parallelism):
         return None
-    return go_on(standing)
+    return go_on(seen, standing)
 
 
 def stalled(seen: Observed, standing: Standing) -> Answer | None:
     """A key or a setting is wrong: nothing starts until it is mended, but for a slow probe."""
     wrong = [record for record in standing.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
-        return go_on(standing)
+        return go_on(seen, standing)
     # The last of them holds: each of several that went wrong together would probe by itself.
     due = max((record.not_before for record in wrong if record.not_before), default=seen.now)
     if due <= seen.now:
@@ -83,7 +92,7 @@ def suspended(seen: Observed, standing: Standing) -> Answer | None:
     if not seen.package.spec.suspend:
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     return Answer(
         phase=PackagePhase.SUSPENDED,
         reason=Reason.SUSPENDED,
@@ -98,7 +107,7 @@ def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
     if not halted:
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     others = [record.id for record in _waiting_for_a_person(standing) if record.id not in halted]
     need = "needs" if len(others) == 1 else "need"
     besides = f" {', '.join(others)} {need} a person too." if others else ""
@@ -118,7 +127,7 @@ def episodes_spent(seen: Observed, standing: Standing) -> Answer | None:
     if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     return Answer(
         phase=PackagePhase.FAILED,
         reason=Reason.EPISODE_LIMIT,
@@ -133,7 +142,7 @@ def budget_spent(seen: Observed, standing: Standing) -> Answer | None:
     if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     return Answer(
         phase=PackagePhase.FAILED,
         reason=Reason.BUDGET_EXCEEDED,
@@ -143,7 +152,7 @@ def budget_spent(seen: Observed, standing: Standing) -> Answer | None:
 
 def start_refused(seen: Observed, standing: Standing) -> Answer | None:
     """The API server did not let an object be created."""
-    if seen.obstacle is None:
+    if seen.obstacle is None or refusal_trouble(seen.obstacle):
         return None
     return Answer(
         phase=PackagePhase.STALLED,
@@ -156,7 +165,7 @@ def start_refused(seen: Observed, standing: Standing) -> Answer | None:
 def backing_off(seen: Observed, standing: Standing) -> Answer | None:
     """Something outside failed; the next episode waits."""
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     waiting = [
         standing.record(entry.id)
         for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
@@ -164,8 +173,9 @@ def backing_off(seen: Observed, standing: Standing) -> Answer | None:
     if not waiting:
         return None
     first = min(waiting, key=lambda record: record.not_before or seen.now)
+    overdue = is_overdue(seen.package.status.waiting_since, seen.now)
     return Answer(
-        phase=PackagePhase.PENDING,
+        phase=PackagePhase.STALLED if overdue else PackagePhase.PENDING,
         reason=Reason.BACKING_OFF,
         message=f"{first.id} waits before it starts: {standing.message_of(first)}",
         recheck_after=until(first.not_before or seen.now, seen.now),
@@ -225,8 +235,11 @@ RULES: tuple[Rule, ...] = (
     episodes_spent,
     budget_spent,
     start_refused,
+    shared_cause,
     gate_closed,
     class_busy,
+    first_start,
+    no_capacity,
     subtask_ready,
     backing_off,
     needs_review,

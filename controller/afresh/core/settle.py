@@ -6,7 +6,7 @@ user's edits. Starts nothing.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
 from afresh.api.phases import SubtaskPhase
@@ -14,10 +14,12 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.contract.words import Outcome, PushRefusal
 from afresh.core import records
 from afresh.core.actions import Settlement
-from afresh.core.evidence import Ended, Live, sync_verdict, verdict_of
+from afresh.core.evidence import Ended, Live, Start, Verdict, sync_verdict, verdict_of
+from afresh.core.job_inputs import is_out_of_date
 from afresh.core.observed import Episode, Member, Observed
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
+from afresh.core.shared_waits import NO_WAITS, Waits, is_shared, waits_after
 from afresh.core.usage import usage_after
 from afresh.core.whole_messages import whole_message
 
@@ -25,7 +27,8 @@ REVISED = "Its revision was raised."
 SKIPPED = "It was skipped."
 ASKED = "Its user cancelled it."
 BATCH_CHANGED = "Another subtask of its batch was changed."
-OUT_OF_DATE = "The package was edited while its Job waited in the queue."
+START_IS_TOLD = timedelta(seconds=15)
+OUT_OF_DATE = "The package or its class was edited before its agent started."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class Standing:
     over: tuple[Settlement, ...] = ()
     live: tuple[tuple[Episode, Live], ...] = ()
     syncs: Syncs = NO_SYNCS
+    waits: Waits = NO_WAITS
     messages: Mapping[str, str] = field(default_factory=dict)
 
     def message_of(self, record: SubtaskRecord) -> str:
@@ -87,10 +91,13 @@ def stand(seen: Observed) -> Standing:
         taken.append(replace(gone, settlements=cancelled))
         removed.append(gone.record if gone.live else records.removed(gone.record))
     settlements = tuple(item for one in taken for item in one.settlements)
-    syncs = _syncs(seen)
-    known_now = tuple(_probed(record, syncs, seen) for record in current)
     live = _once(pair for one in taken for pair in one.live)
     over = _over(settlements, live)
+    syncs, sync_verdicts = _syncs(seen)
+    known_now = tuple(_probed(record, syncs, seen) for record in current)
+    ends = [(item.episode, item.ended) for item in settlements]
+    ends += [(episode, one) for episode, one in sync_verdicts if isinstance(one, Ended)]
+    at_work = [(episode, one) for episode, one in sync_verdicts if isinstance(one, Live)]
     return Standing(
         records=known_now,
         removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
@@ -100,6 +107,7 @@ def stand(seen: Observed) -> Standing:
         live=live,
         syncs=syncs,
         messages=_messages(seen, known_now, settlements),
+        waits=waits_after(seen, ends, [*live, *at_work]),
     )
 
 
@@ -136,7 +144,9 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
         verdict = _verdict(seen, episode, record)
         if isinstance(verdict, Live):
             live.append((episode, verdict))
-            record = records.while_live(record, queued=verdict.queued, later=verdict.later)
+            record = records.while_live(
+                record, queued=verdict.queued, later=verdict.later, problem=verdict.problem or ""
+            )
             continue
         settlement = Settlement(episode=episode, member=member, ended=verdict)
         if records.is_cancelled(record):
@@ -146,7 +156,8 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
             settlement.ended,
             now=seen.now,
             limit=seen.package.spec.max_consecutive_failures,
-            gated=_has_credential(seen),
+            gated=_is_gated(seen, episode, settlement.ended),
+            waiting_since=seen.package.status.waiting_since,
         )
         settlements.append(settlement)
     return _Taken(record, tuple(settlements), tuple(live))
@@ -157,7 +168,9 @@ def _cancelled(settlement: Settlement, why: str) -> Settlement:
     ended = settlement.ended
     if ended.result and ended.result.commit:
         return settlement
-    return replace(settlement, ended=replace(ended, outcome=Outcome.CANCELLED, message=why))
+    begun = ended.begun and (settlement.episode.has_begun or why != OUT_OF_DATE)
+    cancelled = replace(ended, outcome=Outcome.CANCELLED, message=why, begun=begun, trouble=None)
+    return replace(settlement, ended=cancelled)
 
 
 def _once(pairs: Iterable[tuple[Episode, Live]]) -> tuple[tuple[Episode, Live], ...]:
@@ -208,7 +221,9 @@ def _verdict(seen: Observed, episode: Episode, record: SubtaskRecord) -> Live | 
             for member in episode.members
             if member.subtask in known and records.knows_end(known[member.subtask], member)
         }
-        return verdict_of(episode, record.id, now=seen.now, recorded=recorded)
+        return verdict_of(
+            episode, record.id, now=seen.now, recorded=recorded, start=_start(seen, record.message)
+        )
     return Ended(
         outcome=Outcome.INFRASTRUCTURE,
         message="The Job was deleted before it ended; another episode follows by itself.",
@@ -229,8 +244,16 @@ def _gone(record: SubtaskRecord) -> tuple[Episode, Member]:
     return episode, member
 
 
-def _has_credential(seen: Observed) -> bool:
-    return seen.agent_class is not None and seen.agent_class.spec.credentials is not None
+def _start(seen: Observed, problem: str) -> Start:
+    seconds = seen.package.spec.episode.startup_timeout_seconds
+    return Start(patience=timedelta(seconds=seconds), problem=problem)
+
+
+def _is_gated(seen: Observed, episode: Episode, ended: Ended) -> bool:
+    """Whether a gate is what the subtask waits for next, and not a time of its own."""
+    has_credential = seen.agent_class is not None and seen.agent_class.spec.credentials is not None
+    by_provider = has_credential and ended.outcome is Outcome.TRANSIENT
+    return by_provider or is_shared(seen, episode, ended)
 
 
 def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
@@ -267,11 +290,18 @@ def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str |
     if entry.skip:
         return SKIPPED
     for episode, live in taken.live:
-        if live.queued and episode.generations not in ("", generations_of(seen)):
+        if (live.queued or _hangs_at_start(episode, live, seen)) and is_out_of_date(seen, episode):
             return OUT_OF_DATE
         if any(_unwanted(member, seen) for member in episode.members):
             return BATCH_CHANGED
     return None
+
+
+def _hangs_at_start(episode: Episode, live: Live, seen: Observed) -> bool:
+    """Whether its agent has not started; the kubelet tells late that it has."""
+    if episode.has_begun:
+        return False
+    return bool(live.problem) or seen.now - episode.created >= START_IS_TOLD
 
 
 def _unwanted(member: Member, seen: Observed) -> bool:
@@ -280,18 +310,13 @@ def _unwanted(member: Member, seen: Observed) -> bool:
     return entry is None or entry.skip or entry.revision > member.revision
 
 
-def generations_of(seen: Observed) -> str:
-    """Return what identifies the package and its class as an Order is made from them."""
-    of_class = seen.agent_class.metadata.generation if seen.agent_class else 0
-    return f"{seen.package.metadata.generation}/{of_class}"
-
-
 def _asked_to_retry(seen: Observed) -> bool:
     return seen.package.retry_request != seen.package.status.last_handled_retry
 
 
-def _syncs(seen: Observed) -> Syncs:
-    """Fold the plan's own Jobs into their record, oldest first."""
+def _syncs(seen: Observed) -> tuple[Syncs, list[tuple[Episode, Verdict]]]:
+    """Fold the plan's own Jobs into their record, oldest first; return what was found of each."""
+    found: list[tuple[Episode, Verdict]] = []
     standing = Syncs(record=seen.package.status.plan_sync)
     if standing.record and _asked_to_retry(seen):
         standing = replace(standing, record=records.updated(standing.record, not_before=None))
@@ -300,8 +325,9 @@ def _syncs(seen: Observed) -> Syncs:
         record = standing.record or PlanSync()
         if episode.attempt <= record.attempts:
             continue
-        verdict = sync_verdict(episode, now=seen.now)
+        verdict = sync_verdict(episode, now=seen.now, start=_start(seen, record.message))
+        found.append((episode, verdict))
         if isinstance(verdict, Live):
-            return replace(standing, live=episode)
+            return replace(standing, live=episode), found
         standing = records.after_sync(standing, episode, verdict, now=seen.now)
-    return standing
+    return standing, found

@@ -16,6 +16,7 @@ from afresh.core import budget, graph
 from afresh.core.actions import Answer, StartEpisode
 from afresh.core.answers import (
     IN_QUEUE,
+    at_gate,
     current_of,
     go_on,
     is_due,
@@ -27,12 +28,72 @@ from afresh.core.answers import (
 from afresh.core.batches import Batch, batches
 from afresh.core.gates import gate_after, gate_sentence
 from afresh.core.observed import Observed
+from afresh.core.outcome import SLOW_PAUSE, is_overdue
+from afresh.core.plan_sync import push_probe
 from afresh.core.reasons import Reason
 from afresh.core.records import STALLING, started, while_live
 from afresh.core.settle import Standing
+from afresh.core.shared_causes import TABLE, Cause
+from afresh.core.shared_waits import behind, may_try, probe_text, tried_by
 
+# A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
+GATE_AGAIN = timedelta(seconds=60)
 # Whoever waits for others is woken when they are done; this is for what nobody tells.
 TAKEN_AGAIN = timedelta(seconds=30)
+
+
+def shared_cause(seen: Observed, standing: Standing) -> Answer | None:
+    """Other packages meet the same cause: one episode tries now and then, the others wait."""
+    waits = standing.waits
+    if not waits.closed or not _due(seen, standing):
+        return None
+    others = seen.others
+    is_full = 0 in (others.class_free, others.first_free, others.room)
+    held = [wait for wait in waits.closed if is_full or not may_try(seen, wait)]
+    if standing.live:
+        return go_on(seen, standing)
+    if held or standing.syncs.live or seen.obstacle:
+        shown = waits.own or max(held or waits.closed, key=lambda wait: wait.until)
+        again = until(shown.until, seen.now) if shown.until > seen.now else GATE_AGAIN
+        return at_gate(seen, behind(seen, shown), recheck_after=again)
+    without_agent = [wait for wait in waits.closed if TABLE[Cause(wait.cause)].tries_without_agent]
+    if not without_agent:
+        return None
+    start = push_probe(seen, standing, probe=probe_text(without_agent[0]))
+    tried = tried_by(seen, without_agent[0], start.order.episode)
+    return at_gate(seen, tried, actions=(start,))
+
+
+def first_start(seen: Observed, standing: Standing) -> Answer | None:
+    """Until a pod of the class with these images has started once, only a few are made."""
+    free = seen.others.first_free
+    if free is None or free > 0 or not _due(seen, standing):
+        return None
+    if standing.live:
+        return go_on(seen, standing)
+    return Answer(
+        phase=PackagePhase.PENDING,
+        reason=Reason.FIRST_START,
+        message=f"The first pods of the AgentClass {seen.package.spec.agent_class_name} with these "
+        "images are starting; the package goes on when one has started.",
+        recheck_after=TAKEN_AGAIN,
+    )
+
+
+def no_capacity(seen: Observed, standing: Standing) -> Answer | None:
+    """As many pods wait for a node as an autoscaler needs to see."""
+    room = seen.others.room
+    if room is None or room > 0 or not _due(seen, standing):
+        return None
+    if standing.live:
+        return go_on(seen, standing)
+    return Answer(
+        phase=PackagePhase.PENDING,
+        reason=Reason.NO_CAPACITY,
+        message=f"Pods of the AgentClass {seen.package.spec.agent_class_name} in this namespace "
+        "wait for room on a node; the package goes on when one has found it.",
+        recheck_after=TAKEN_AGAIN,
+    )
 
 
 def gate_closed(seen: Observed, standing: Standing) -> Answer | None:
@@ -44,9 +105,12 @@ def gate_closed(seen: Observed, standing: Standing) -> Answer | None:
     if gate == seen.others.gate and gate.until <= seen.now and mine:
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
+    # A provider that names a time is waited for until then, however long that is.
+    named = gate.until - seen.now > SLOW_PAUSE
+    overdue = is_overdue(gate.since, seen.now) and not named
     return Answer(
-        phase=PackagePhase.PENDING,
+        phase=PackagePhase.STALLED if overdue else PackagePhase.PENDING,
         reason=Reason.GATE_CLOSED,
         message=gate_sentence(gate),
         recheck_after=until(gate.until, seen.now) if gate.until > seen.now else TAKEN_AGAIN,
@@ -59,7 +123,7 @@ def class_busy(seen: Observed, standing: Standing) -> Answer | None:
     if free is None or free > 0 or not _due(seen, standing):
         return None
     if standing.live:
-        return go_on(standing)
+        return go_on(seen, standing)
     return Answer(
         phase=PackagePhase.PENDING,
         reason=Reason.CLASS_BUSY,
@@ -76,9 +140,11 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
         return None
     found, share = _affordable(seen, standing, found)
     if not found:  # live episodes hold what is left of the budget
-        return go_on(standing)
-    gate = gate_after(seen, standing)
-    starts = [start_of(seen, standing, batch, budget=share, gate=gate) for batch in found]
+        return go_on(seen, standing)
+    gate, wait = gate_after(seen, standing), standing.waits.strongest
+    starts = [
+        start_of(seen, standing, batch, budget=share, gate=gate, wait=wait) for batch in found
+    ]
     large = next((a for a in starts if len(codec.dumps(a.order).encode()) > ORDER_MAX_BYTES), None)
     if large:
         return stall(
@@ -116,6 +182,8 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
         else record
         for record in standing.records
     )
+    wait = standing.waits.strongest
+    wait = tried_by(seen, wait, starts[0].order.episode) if wait else None
     phase, reason = PackagePhase.RUNNING, str(Reason.EPISODE_RUNNING)
     names = [current_of(standing, episode) for episode, _ in standing.live]
     message = running_sentence([*names, *(action.members[0].subtask for action in starts)])
@@ -123,10 +191,17 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
     if probed:
         phase, reason = PackagePhase.STALLED, probed.reason
         message = standing.message_of(probed)
+    elif wait:
+        return at_gate(seen, wait, actions=tuple(starts), records=changed)
     elif queued and all(live.queued for _, live in standing.live):
         phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
     return Answer(
-        phase=phase, reason=reason, message=message, actions=tuple(starts), records=changed
+        phase=phase,
+        reason=reason,
+        message=message,
+        actions=tuple(starts),
+        records=changed,
+        wait=wait,
     )
 
 
@@ -154,12 +229,12 @@ def _next_batches(seen: Observed, standing: Standing) -> list[Batch]:
     """The batches to start now: as many as may run at a time, and one where one has to try."""
     spec, free_of_class = seen.package.spec, seen.others.class_free
     free = max(1, spec.parallelism) - len(standing.live)
-    if free_of_class is not None:
-        free = min(free, free_of_class)
+    for limit in (free_of_class, seen.others.first_free, seen.others.room):
+        free = free if limit is None else min(free, limit)
     found = batches(spec.subtasks, standing.by_id(), _due(seen, standing), spec.context)
     found = [_alike(batch, seen) for batch in found]
     stalls = [b for b in found if standing.record(b[0].id).reason in STALLING]
-    if stalls or gate_after(seen, standing):
+    if stalls or gate_after(seen, standing) or standing.waits.closed:
         return [(stalls or found)[0][:1]] if found else []
     room = max(0, spec.max_episodes - standing.usage.episodes - len(standing.live))
     return found[: min(free, room)]

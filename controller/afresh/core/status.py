@@ -19,16 +19,18 @@ from afresh.api.subtask import (
     VerifyResult,
 )
 from afresh.contract.report import PHASES, Usage
+from afresh.contract.words import Outcome
 from afresh.core.actions import Decision, Settlement, StartEpisode
 from afresh.core.durations import Span, span_after
 from afresh.core.graph import satisfied
 from afresh.core.interventions import guidance_given, interventions_after
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
+from afresh.core.outcome import Next
 from afresh.core.plan_sync import last_pushed
 from afresh.core.pushes import passed_after
 from afresh.core.reasons import Reason
-from afresh.core.records import IN_EPISODE, STALLING
+from afresh.core.records import IN_EPISODE, STALLING, row_of
 from afresh.core.usage import TOKENS, share_of
 from afresh.core.whole_messages import whole_message
 
@@ -70,6 +72,8 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         push_passed=passed_after(seen, decision),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,
+        waiting_since=_waiting_since(seen, decision),
+        wait=decision.wait,
         usage=decision.usage,
         subtasks=decision.records,
         reviews=tuple(
@@ -209,6 +213,15 @@ def _subtask_status(
         guidance=guidance_given(seen, entry, old),
         interventions=interventions_after(seen, record, entry, old),
     )
+
+
+def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
+    """Since when the ends of all episodes call for waiting; a cancelled one tells nothing."""
+    telling = [item.ended for item in decision.settlements if item.ended.begun]
+    telling = [ended for ended in telling if ended.outcome is not Outcome.CANCELLED]
+    if any(row_of(ended).next not in (Next.BACKOFF, Next.PROBE) for ended in telling):
+        return None
+    return seen.package.status.waiting_since or (_seconds(seen.now) if telling else None)
 
 
 def _kept(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:

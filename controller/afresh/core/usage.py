@@ -37,6 +37,8 @@ def _plus(usage: Usage, ended: Ended) -> Usage:
 def _counts(ended: Ended) -> bool:
     """Whether the episode counts: not one that a temporary cause or a wrong setting ended early."""
     done = ended.report.results if ended.report else ()
+    if not ended.begun:
+        return False
     if any(result.commit or _was_paid(result) for result in done):
         return True
     return TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)

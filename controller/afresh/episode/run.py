@@ -61,10 +61,14 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
     log = Log(Redactor(credentials.known_secrets(paths)))
 
     def send(report: bytes) -> None:
-        from afresh.episode.hint import send_hint  # noqa: PLC0415  # needed late, costs 20 ms
+        from afresh.episode.hint import (  # noqa: PLC0415  # needed late, costs 12 ms
+            Destination,
+            send_hint,
+        )
 
         if order.report_url:
-            send_hint(order.report_url, paths.token, report, log)
+            to = Destination(order.report_url, order.report_pins)
+            send_hint(to, paths.token, report, log)
 
     hints = Hints(send) if order.report_url else None
     return Workplace(

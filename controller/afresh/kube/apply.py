@@ -12,6 +12,7 @@ from afresh.core.actions import (
     DeleteJob,
     DeleteSubtask,
     Isolate,
+    OpenGate,
     SetGate,
     StartEpisode,
     StartSync,
@@ -47,6 +48,8 @@ class Applier:
                 await self.isolation.establish(namespace, _class_of(seen))
             case SetGate():
                 await self._set_gate(namespace, action)
+            case OpenGate():
+                self.cache.waits.open(namespace, action.wait)
             case DeleteJob():
                 await self.kube.delete(JOBS, namespace, action.name, uid=action.uid)
             case CreateSubtask():
@@ -62,12 +65,14 @@ class Applier:
         """Return the Job that the action creates."""
         own: dict[str, Any]
         if isinstance(action, StartSync):
-            own = {"attempt": action.attempt, "plan": action.plan}
+            own = {"attempt": action.attempt, "plan": action.plan, "probe": action.probe}
         else:
             own = {
                 "attempt": action.members[0].attempt,
                 "members": action.members,
                 "generations": action.generations,
+                "inputs": action.inputs,
+                "images": action.images,
                 "probe": action.probe,
             }
         parts = JobParts(

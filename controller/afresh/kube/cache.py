@@ -29,6 +29,8 @@ from afresh.kube.client import (
 )
 from afresh.kube.missed import version_of
 from afresh.kube.queue import Key
+from afresh.kube.start_index import StartIndex
+from afresh.kube.wait_index import WaitIndex
 
 Name = tuple[str, str]
 ENDS = ("Complete", "Failed")
@@ -52,6 +54,9 @@ class Cache:
         self.branches = Branches()
         # An answer to a request may come after the watch has told that the object is gone.
         self._gone: dict[Resource, dict[str, int]] = {kind: {} for kind in WATCHED}
+        self._by_reason: dict[str, set[Name]] = defaultdict(set)
+        self.waits = WaitIndex()
+        self.starts = StartIndex()
         self.claims: dict[str, Manifest] = {}
         """Jobs that are about to be created, by name: they count before the server knows them."""
 
@@ -66,10 +71,7 @@ class Cache:
         if known:
             self._unindex(kind, known)
         self._objects[kind][name] = _slim(kind, body)
-        if kind is JOBS:
-            self._note_end(name, body)
-        if kind is WORK_PACKAGES:
-            self.branches.put(body)
+        self._index(kind, name, body)
         package = package_of(body)
         if package:
             self._children[kind, package].add(name)
@@ -84,9 +86,13 @@ class Cache:
         self._unindex(kind, self._objects[kind].pop(name, body))
         if kind is JOBS:
             self._unfinished.discard(name)
+            self.starts.drop_job(body)
             self._hints.pop(body["metadata"]["uid"], None)
+        if kind is PODS:
+            self.starts.drop_pod(body)
         if kind is WORK_PACKAGES:
             self.branches.drop(body)
+            self.waits.drop(Key(*name))
 
     def keep_hint(self, job: str, pod: str, report: Report) -> None:
         """Keep what the runner in `pod` has reported (both by UID), until the Job is gone."""
@@ -106,6 +112,14 @@ class Cache:
     def runs(self, job: Manifest) -> bool:
         """Whether the Job has not ended and is not being deleted, as far as the API shows."""
         return name_of(job) in self._unfinished
+
+    def runs_by_name(self, namespace: str, name: str) -> bool:
+        """Whether a Job of this name has not ended and is not being deleted."""
+        return (namespace, name) in self._unfinished
+
+    def with_reason(self, reason: str) -> list[Manifest]:
+        """Return the packages that say they wait for this reason."""
+        return [self._objects[WORK_PACKAGES][name] for name in self._by_reason.get(reason, ())]
 
     def live_jobs(self) -> Iterator[Manifest]:
         """Return the Jobs that have not ended as far as the API shows, and those on their way."""
@@ -141,6 +155,17 @@ class Cache:
             self.drop(kind, item)
         return gone
 
+    def _index(self, kind: Resource, name: Name, body: Manifest) -> None:
+        if kind is JOBS:
+            self._note_end(name, body)
+            self.starts.put_job(self._objects[JOBS][name], runs=name in self._unfinished)
+        if kind is PODS:
+            self.starts.put_pod(body)
+        if kind is WORK_PACKAGES:
+            self.branches.put(body)
+            self.waits.put(Key(*name), body)
+            self._by_reason[_reason_of(body)].add(name)
+
     def _note_end(self, name: Name, job: Manifest) -> None:
         if has_ended(job) or "deletionTimestamp" in job["metadata"]:
             self._unfinished.discard(name)
@@ -149,6 +174,8 @@ class Cache:
 
     def _unindex(self, kind: Resource, known: Manifest) -> None:
         """Take an object out of the index under the label that it was known with."""
+        if kind is WORK_PACKAGES:
+            self._by_reason[_reason_of(known)].discard(name_of(known))
         package = package_of(known)
         if not package:
             return
@@ -162,6 +189,10 @@ def has_ended(job: Manifest) -> bool:
     """Whether the Job has a condition that says so."""
     conditions = job.get("status", {}).get("conditions", [])
     return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
+
+
+def _reason_of(package: Manifest) -> str:
+    return str(package.get("status", {}).get("reason", ""))
 
 
 def _uid(body: Manifest) -> str:

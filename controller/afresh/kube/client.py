@@ -64,6 +64,7 @@ DEPLOYMENTS = Resource("apps", "v1", "deployments")
 EVENTS = Resource("", "v1", "events")
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
+SECRETS = Resource("", "v1", "secrets")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 

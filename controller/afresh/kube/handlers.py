@@ -23,12 +23,13 @@ from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
     NETWORK_POLICIES,
+    PODS,
     WORK_PACKAGES,
     Manifest,
     Resource,
 )
 from afresh.kube.missed import Missed
-from afresh.kube.others import next_in_line
+from afresh.kube.others import next_in_line, waiting_to_start
 from afresh.kube.queue import Key, KeyQueue
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -110,6 +111,7 @@ class Waker:
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
         """Take in one change and wake the packages that it concerns."""
         ran = kind is JOBS and self._cache.runs(body)
+        pod = self._cache.starts.pod_of(body) if kind is PODS else None
         if change == "DELETED":
             self._cache.drop(kind, body)
         else:
@@ -117,10 +119,27 @@ class Waker:
         if kind is AGENT_CLASSES:
             self._classes.add(class_key(body))
         concerned = self._concerned(kind, body)
+        came_far = kind is PODS and self._cache.starts.pod_of(body) != pod
+        if came_far or (ran and not self._cache.runs(body)):
+            concerned += self._starting(body)
+        if ran and not self._cache.runs(body):
+            concerned += self._at_gate(body)
         if (ran and not self._cache.runs(body)) or (kind is WORK_PACKAGES and change == "DELETED"):
             concerned += self._line(kind, body)
         for key in concerned:
             self._queue.add(key)
+
+    def _starting(self, body: Manifest) -> list[Key]:
+        """Packages that wait for a Job or a pod of the class to come as far as this one."""
+        metadata = body["metadata"]
+        class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
+        return waiting_to_start(self._cache, metadata["namespace"], class_name)
+
+    def _at_gate(self, job: Manifest) -> list[Key]:
+        """Packages that wait for a cause of which a Job that has ended may have held the gate."""
+        hurried = self._cache.waits.hurry(job["metadata"]["namespace"])
+        package = package_of(job)
+        return hurried + (self._cache.waits.waiting_with(package) if package else [])
 
     def _line(self, kind: Resource, body: Manifest) -> list[Key]:
         """Packages that wait for the turn that a Job or a package has given up."""

@@ -7,8 +7,8 @@ being stuck: a new process would be no better off.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aiohttp import web
-
+from afresh.kube.http_message import Answer, Request
+from afresh.kube.listener import Route
 from afresh.logs import get_logger
 
 log = get_logger()
@@ -25,20 +25,20 @@ class Health:
     """What is missing until the operator does its part; None: nothing."""
     _told: list[str] = field(default_factory=list)
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> dict[str, dict[str, Route]]:
         """Return the two routes. They answer 200, or 503 with the reasons, a line each."""
-        return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
+        return {"/healthz": {"GET": self._alive}, "/readyz": {"GET": self._ready}}
 
-    async def _alive(self, _: web.Request) -> web.Response:
+    async def _alive(self, _: Request) -> Answer:
         stuck = [said for check in self.checks if (said := check())]
         if stuck != self._told:
             log.warning("health", stuck=stuck)
             self._told = stuck
         return _answer(stuck)
 
-    async def _ready(self, _: web.Request) -> web.Response:
+    async def _ready(self, _: Request) -> Answer:
         return _answer([self.waits_for] if self.waits_for else [])
 
 
-def _answer(reasons: list[str]) -> web.Response:
-    return web.Response(status=503 if reasons else 200, text="\n".join(reasons or ["ok"]) + "\n")
+def _answer(reasons: list[str]) -> Answer:
+    return Answer(503 if reasons else 200, ("\n".join(reasons or ["ok"]) + "\n").encode())

@@ -14,7 +14,9 @@ from afresh.kube.client import Kube
 from afresh.kube.health import Health
 from afresh.kube.lease import WRITE_SECONDS, Lease
 from afresh.kube.lifetime import serving, until, while_open
-from afresh.kube.standby import Standby
+from afresh.kube.listener import Listener
+from afresh.kube.report_keys import ReportKeys
+from afresh.kube.standby import LIMITS, Standby
 from afresh.metrics import registry
 from afresh.settings import Settings
 
@@ -28,7 +30,7 @@ class Tenure:
 
 @asynccontextmanager
 async def leading(
-    settings: Settings, kube: Kube, *, health: Health, stop: asyncio.Event
+    settings: Settings, kube: Kube, keys: ReportKeys, *, health: Health, stop: asyncio.Event
 ) -> AsyncIterator[Tenure]:
     """Lead for as long as the block lasts, unless `stop` is set before that is possible.
 
@@ -45,7 +47,9 @@ async def leading(
         lease = _lease(settings, own, health)
         kube.write_seconds = lease.write_seconds
         leads = registry.LEADER.labels(settings.lease_name)
-        async with serving(Standby(lease).application(), settings.report_port):
+        standby = Standby(lease, keys.pins)
+        listener = Listener(standby.routes(), LIMITS, keys.context, name="report")
+        async with serving(listener, settings.report_port):
             health.waits_for = f"the Lease {settings.lease_name} cannot be read"
             led = await until(stop, lease.acquire())
         stack.push_async_callback(lease.release)
@@ -78,6 +82,6 @@ def _lease(settings: Settings, kube: Kube, health: Health) -> Lease:
         kube,
         name=settings.lease_name or "",
         holder=f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}",
-        address=f"http://{host}:{settings.report_port}",
+        address=f"https://{host}:{settings.report_port}",
         on_known=ready,
     )

@@ -6,19 +6,17 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from aiohttp import web
+from afresh.kube.listener import Listener
 
 
 @asynccontextmanager
-async def serving(app: web.Application, port: int) -> AsyncIterator[None]:
-    """Serve `app` on all addresses. A client that is slow delays its end by a second at most."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
-    await runner.setup()
+async def serving(listener: Listener, port: int) -> AsyncIterator[None]:
+    """Listen on all addresses. Clients that are still there at the end are cut off."""
     try:
-        await web.TCPSite(runner, port=port).start()
+        listener.open(port)
         yield
     finally:
-        await runner.cleanup()
+        await listener.close()
 
 
 @asynccontextmanager

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from afresh.api.meta import ApiModel, KubernetesObject
-from afresh.core.actions import Action, CreateSubtask, Decision, Note, StartEpisode, StartSync
+from afresh.core.actions import (
+    Action,
+    CreateSubtask,
+    Decision,
+    Note,
+    OpenGate,
+    StartEpisode,
+    StartSync,
+)
 from afresh.core.cluster_words import steady
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
@@ -87,7 +95,13 @@ class Loop:
         return decision.recheck_after
 
     def _wake_others(self, seen: Observed, decision: Decision) -> None:
-        """Let those that wait for their turn look, if this step has moved the line."""
+        """Let those look that wait for what this step has changed."""
+        for action in decision.actions:
+            if isinstance(action, OpenGate):
+                wait = action.wait
+                gate = (seen.package.metadata.namespace, wait.cause, wait.key)
+                for key in self.cache.waits.waiting(gate):
+                    self.wake(key)
         started = any(isinstance(item, StartEpisode) for item in decision.actions)
         before = seen.package.status.reason
         left = before in WAITING_IN_LINE and before != decision.reason
@@ -100,12 +114,7 @@ class Loop:
     @contextlib.contextmanager
     def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:
         """Have the Jobs that other packages look for count while they are being created."""
-        limited = seen.others.class_free is not None
-        starts = [
-            item
-            for item in decision.actions
-            if isinstance(item, StartEpisode) and (limited or item.probe)
-        ]
+        starts = [item for item in decision.actions if isinstance(item, StartEpisode | StartSync)]
         jobs = [self.applier.job_of(seen, action) for action in starts]
         claims = {job["metadata"]["name"]: job for job in jobs}
         self.cache.claims.update(claims)

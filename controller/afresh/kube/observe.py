@@ -1,8 +1,9 @@
 """Reads all that one decision rests on into one `Observed`."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -14,15 +15,12 @@ from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.contract.report import Report
-from afresh.contract.sentences import with_details
-from afresh.core.cluster_words import steady
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.records import IN_EPISODE
 from afresh.kube.cache import OURS, Cache, has_ended
 from afresh.kube.client import (
     AGENT_CLASSES,
-    EVENTS,
     JOBS,
     PODS,
     SUBTASKS,
@@ -35,13 +33,9 @@ from afresh.kube.isolation import Isolation
 from afresh.kube.others import others
 from afresh.kube.parse import is_readable, members_of, parse_episode, parse_orphan, parse_time
 from afresh.kube.queue import Key
+from afresh.kube.start_events import StartEvents
 
 POD_ENDS = ("Succeeded", "Failed")
-# A Job without a started pod tells why only in Events; they are not there at once.
-QUIET_START = timedelta(seconds=4)
-NOT_STARTED = (
-    "The pod does not start; correct what the details name, if it does not pass by itself."
-)
 
 
 K = TypeVar("K", bound=KubernetesObject)
@@ -55,6 +49,10 @@ class Observer:
     cache: Cache
     isolation: Isolation
     report_url: str | None
+    report_pins: Callable[[], tuple[str, ...]] = tuple
+
+    def __post_init__(self) -> None:
+        self._start_events = StartEvents(self.kube)
 
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
         """Return what is known of the package now, or None if there is none.
@@ -82,6 +80,7 @@ class Observer:
             episodes=episodes,
             isolated=agent_class is None or self.isolation.holds(key.namespace, agent_class),
             report_url=self.report_url,
+            report_pins=self.report_pins(),
         )
 
     def _agent_class(self, name: str) -> AgentClass | None:
@@ -121,7 +120,7 @@ class Observer:
     async def _episode(
         self, package: WorkPackage, job: Manifest, pod: Manifest | None, now: datetime
     ) -> Episode:
-        refusal = await self._refusal(job, pod) if _starts_slowly(job, pod, now) else None
+        refusal = await self._start_events.refusal(job, pod, now)
         hint = self._hint(job, pod)
         episode = parse_episode(job, pod, hint=hint, refusal=refusal)
         if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
@@ -157,17 +156,6 @@ class Observer:
         for kind in (JOBS, PODS):
             for found in await self.kube.list_items(kind, key.namespace, labelSelector=ours):
                 self.cache.put(kind, found)
-
-    async def _refusal(self, job: Manifest, pod: Manifest | None) -> str | None:
-        """The last warning about a Job or pod that has not started; it exists nowhere else."""
-        about = pod or job
-        events = await self.kube.list_items(
-            EVENTS,
-            job["metadata"]["namespace"],
-            fieldSelector=f"involvedObject.uid={about['metadata']['uid']},type=Warning",
-        )
-        newest = max(events, key=lambda item: item.get("lastTimestamp") or "", default=None)
-        return with_details(NOT_STARTED, steady(newest["message"])) if newest else None
 
 
 def parse(kind: type[K], raw: Manifest) -> K:
@@ -232,11 +220,3 @@ def _name_of(package: WorkPackage, episode: Episode) -> str:
         return sync_name(metadata.name, episode.attempt, metadata.uid)
     first = episode.members[0]
     return job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
-
-
-def _starts_slowly(job: Manifest, pod: Manifest | None, now: datetime) -> bool:
-    if job["spec"].get("suspend") or job.get("status", {}).get("conditions"):
-        return False
-    if pod and pod.get("status", {}).get("phase", "Pending") != "Pending":
-        return False
-    return now - parse_time(job["metadata"]["creationTimestamp"]) > QUIET_START

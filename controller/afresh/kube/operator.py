@@ -8,11 +8,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
-from aiohttp import web
-from prometheus_client.aiohttp import make_aiohttp_handler
 
 from afresh import clock
-from afresh.kube import handlers, leadership
+from afresh.kube import handlers, leadership, report_server
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
 from afresh.kube.class_loop import ClassLoop
@@ -23,11 +21,14 @@ from afresh.kube.health import Health
 from afresh.kube.heartbeat import heartbeat
 from afresh.kube.isolation import Isolation
 from afresh.kube.lifetime import serving, until, while_open
+from afresh.kube.listener import Limits, Listener, Route
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key, KeyQueue
+from afresh.kube.report_keys import ReportKeys
 from afresh.kube.report_server import ReportServer
 from afresh.kube.resync import Resync
+from afresh.kube.scrape import Scrape
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
 from afresh.metrics import registry
@@ -38,6 +39,7 @@ log = get_logger()
 STUCK_SECONDS = 600.0
 """Far more than a step takes whose every call to the API server is tried again and again."""
 MANY_CONFLICTS = 5
+METRICS_LIMITS = Limits(connections=48, of_one_address=32)
 
 
 async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> int:
@@ -55,32 +57,47 @@ async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> in
         kube = await Kube.connect()
         stack.push_async_callback(kube.close)
         await stack.enter_async_context(heartbeat())
-        await stack.enter_async_context(serving(_metrics_app(health), settings.metrics_port))
+        await stack.enter_async_context(serving(_metrics_listener(health), settings.metrics_port))
+        keys = ReportKeys(kube, settings.report_secret)
+        health.waits_for = "the key of the report endpoint cannot be read"
+        if not await until(stop, keys.open()):
+            return 0
+        await stack.enter_async_context(while_open(keys.keep()))
         tenure = await stack.enter_async_context(
-            leadership.leading(settings, kube, health=health, stop=stop)
+            leadership.leading(settings, kube, keys, health=health, stop=stop)
         )
         if not stop.is_set():
-            await _lead(settings, kube, health, stop, stuck_seconds)
+            await _lead(settings, kube, keys, health, stop, stuck_seconds)
     log.info("stopped")
     return 1 if tenure.lost else 0
 
 
 async def _lead(
-    settings: Settings, kube: Kube, health: Health, stop: asyncio.Event, stuck_seconds: float
+    settings: Settings,
+    kube: Kube,
+    keys: ReportKeys,
+    health: Health,
+    stop: asyncio.Event,
+    stuck_seconds: float,
 ) -> None:
     """Do the operator's work until `stop` is set."""
     cache, queue = Cache(), KeyQueue()
     classes = KeyQueue(registry.CLASS_CONTROLLER)
     waker = Waker(cache, queue, classes)
     health.checks += [lambda: _stuck(queue, stuck_seconds), waker.missed.late]
-    loop = _loop(settings, kube, cache, queue)
-    reports = ReportServer(kube=kube, cache=cache, queue=queue)
+    loop = _loop(settings, kube, keys, cache, queue)
+    reports = Listener(
+        ReportServer(kube=kube, cache=cache, queue=queue).routes(),
+        report_server.LIMITS,
+        keys.context,
+        name="report",
+    )
     resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=settings.namespaces)
     health.waits_for = "the first list of all objects is not done"
     if not await until(stop, resync.fill()):
         return
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(serving(reports.application(), settings.report_port))
+        await stack.enter_async_context(serving(reports, settings.report_port))
         registry.REGISTRY.register(Standing(cache))
         registry.MAX_WORKERS.labels(registry.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
@@ -102,7 +119,7 @@ def _stuck(queue: KeyQueue, seconds: float) -> str | None:
     return f"the package {longest[0]} is in work for more than {seconds:.0f} s"
 
 
-def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop:
+def _loop(settings: Settings, kube: Kube, keys: ReportKeys, cache: Cache, queue: KeyQueue) -> Loop:
     # Where Reports go to a Service, the operator is a pod, and this its namespace.
     peer = ReportPeer(namespace=kube.namespace, port=settings.report_port)
     isolation = Isolation(kube=kube, cache=cache, reports=peer if settings.report_url else None)
@@ -110,7 +127,11 @@ def _loop(settings: Settings, kube: Kube, cache: Cache, queue: KeyQueue) -> Loop
         kube=kube,
         cache=cache,
         observer=Observer(
-            kube=kube, cache=cache, isolation=isolation, report_url=settings.report_url
+            kube=kube,
+            cache=cache,
+            isolation=isolation,
+            report_url=settings.report_url,
+            report_pins=keys.pins,
         ),
         applier=Applier(
             kube=kube,
@@ -168,8 +189,6 @@ def _named(key: Key) -> dict[str, str]:
     return {"package": str(key)} if key.namespace else {"agent_class": key.name}
 
 
-def _metrics_app(health: Health) -> web.Application:
-    app = web.Application()
-    app.router.add_get("/metrics", make_aiohttp_handler(registry.REGISTRY))
-    app.add_routes(health.routes())
-    return app
+def _metrics_listener(health: Health) -> Listener:
+    scrape: dict[str, dict[str, Route]] = {"/metrics": {"GET": Scrape(registry.REGISTRY).answer}}
+    return Listener(scrape | health.routes(), METRICS_LIMITS, name="metrics")

@@ -8,26 +8,96 @@ from collections import Counter
 from datetime import datetime
 
 from afresh.api.agent_class import AgentClass, Gate
+from afresh.api.package_status import SharedWait
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import ANNOTATION_BATCH, ANNOTATION_GATE, LABEL_AGENT_CLASS
+from afresh.core.job_inputs import image_set_of
 from afresh.core.names import probe_of
 from afresh.core.observed import Others
 from afresh.core.reasons import Reason
+from afresh.core.shared_causes import keys_of
+from afresh.core.shared_waits import probe_text
 from afresh.kube.cache import Cache, package_of
 from afresh.kube.client import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.kube.queue import Key
+from afresh.kube.start_index import kind_of
+
+MOST_BEFORE_FIRST_START = 4
+"""So many Jobs find out whether pods of a kind can start at all; more would only fail alike."""
+MOST_WITHOUT_NODE = 10
+"""So many pods show an autoscaler what is wanted."""
 
 
 def others(cache: Cache, package: WorkPackage, agent_class: AgentClass, now: datetime) -> Others:
     """Return what `package` finds of the others."""
     key = Key(package.metadata.namespace, package.metadata.name)
     class_name, gate = _gate(cache, key.namespace, agent_class)
+    waits = _waits(cache, package, agent_class)
     return Others(
         gate=gate,
         gate_class=class_name,
         gate_taken=gate is not None and gate.until <= now and _gate_taken(cache, key, gate),
         class_free=_class_free(cache, key, agent_class),
+        waits=waits,
+        tried=frozenset(
+            (wait.cause, wait.key) for wait in waits if _is_tried(cache, key.namespace, wait)
+        ),
+        first_free=_first_free(cache, key.namespace, package, agent_class),
+        room=_room(cache, key.namespace, agent_class),
     )
+
+
+def _waits(cache: Cache, package: WorkPackage, agent_class: AgentClass) -> tuple[SharedWait, ...]:
+    """The closed gates of everything that the package depends on."""
+    gates = [
+        (package.metadata.namespace, str(cause), key)
+        for cause, key in keys_of(package, agent_class)
+    ]
+    found = (cache.waits.closed(gate) for gate in gates)
+    return tuple(wait for wait in found if wait)
+
+
+def _is_tried(cache: Cache, namespace: str, wait: SharedWait) -> bool:
+    """Whether a Job that runs waits at the gate, or tries it."""
+    probe = probe_text(wait)
+    if cache.starts.tries(namespace, probe) or probe in _claimed(cache, namespace, ANNOTATION_GATE):
+        return True
+    holders = cache.waits.holders((namespace, wait.cause, wait.key))
+    return any(cache.runs_by_name(namespace, name) for name in holders)
+
+
+def _claimed(cache: Cache, namespace: str, annotation: str) -> list[str]:
+    """What the Jobs are marked with that are being created at this moment."""
+    return [
+        job["metadata"].get("annotations", {}).get(annotation, "")
+        for job in cache.claims.values()
+        if job["metadata"]["namespace"] == namespace
+    ]
+
+
+def _first_free(
+    cache: Cache, namespace: str, package: WorkPackage, agent_class: AgentClass
+) -> int | None:
+    """How many more Jobs may be made before one of this kind has started."""
+    images = image_set_of(package, agent_class)
+    kind = (namespace, agent_class.metadata.name, images)
+    if cache.starts.has_started(kind, agent_class.metadata.generation):
+        return None
+    there = cache.starts.unstarted(kind)
+    claims = {_name(job) for job in cache.claims.values() if kind_of(job) == kind}
+    return max(MOST_BEFORE_FIRST_START - len(there | claims), 0)
+
+
+def _room(cache: Cache, namespace: str, agent_class: AgentClass) -> int:
+    """How many more pods of the class may wait for a node in the namespace."""
+    mine = (namespace, agent_class.metadata.name)
+    there = cache.starts.without_node(*mine)
+    claims = {_name(job) for job in cache.claims.values() if kind_of(job)[:2] == mine}
+    return max(MOST_WITHOUT_NODE - len(there | claims), 0)
+
+
+def _name(job: Manifest) -> tuple[str, str]:
+    return job["metadata"]["namespace"], job["metadata"]["name"]
 
 
 def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
@@ -40,6 +110,16 @@ def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
     secret = _secret_of(cache, class_name)
     gate = min(_waiting_at(cache, namespace, secret), default=None) if secret else None
     return [key for key in (turn, gate) if key]
+
+
+def waiting_to_start(cache: Cache, namespace: str, class_name: str) -> list[Key]:
+    """Return whom to wake when a pod of the class has got a node, or has started."""
+    return [
+        _key(raw)
+        for reason in (Reason.FIRST_START, Reason.NO_CAPACITY)
+        for raw in cache.with_reason(reason)
+        if raw["metadata"]["namespace"] == namespace and raw["spec"]["agentClassName"] == class_name
+    ]
 
 
 def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, Gate | None]:
@@ -70,9 +150,8 @@ def _gate_taken(cache: Cache, key: Key, gate: Gate) -> bool:
 def _waiting_at(cache: Cache, namespace: str, secret: str) -> list[Key]:
     return [
         _key(raw)
-        for raw in cache.all(WORK_PACKAGES)
+        for raw in cache.with_reason(Reason.GATE_CLOSED)
         if raw["metadata"]["namespace"] == namespace
-        and raw.get("status", {}).get("reason") == Reason.GATE_CLOSED
         and _secret_of(cache, raw["spec"]["agentClassName"]) == secret
     ]
 
@@ -100,9 +179,8 @@ def _class_free(cache: Cache, key: Key, agent_class: AgentClass) -> int | None:
 def _waiting_for(cache: Cache, class_name: str) -> list[Key]:
     return [
         _key(raw)
-        for raw in cache.all(WORK_PACKAGES)
-        if raw.get("status", {}).get("reason") == Reason.CLASS_BUSY
-        and raw["spec"]["agentClassName"] == class_name
+        for raw in cache.with_reason(Reason.CLASS_BUSY)
+        if raw["spec"]["agentClassName"] == class_name
     ]
 
 

@@ -10,6 +10,7 @@ from afresh.contract.pod_layout import (
     ANNOTATION_BUDGET,
     ANNOTATION_GATE,
     ANNOTATION_GENERATIONS,
+    ANNOTATION_INPUTS,
     ANNOTATION_MODE,
     ANNOTATION_PLAN,
     LABEL_ATTEMPT,
@@ -17,19 +18,14 @@ from afresh.contract.pod_layout import (
     RUNNER,
 )
 from afresh.contract.report import Report
-from afresh.contract.sentences import with_details
 from afresh.contract.words import ContextMode
 from afresh.core.cluster_words import steady
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
+from afresh.core.text import one_line
 from afresh.kube.cache import has_ended
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
 from afresh.manifests.metadata import read_batch
-
-NO_NODE = (
-    "No node can take the pod now; if it lasts, lower spec.resources.requests of the package or "
-    "its class, or give the cluster more room."
-)
 
 
 def parse_episode(
@@ -145,6 +141,7 @@ def _facts(item: Manifest) -> dict[str, Any]:
             "members": read_batch(notes[ANNOTATION_BATCH]) if labels[LABEL_SUBTASK] else (),
             "mode": ContextMode(notes[ANNOTATION_MODE]) if ANNOTATION_MODE in notes else None,
             "generations": notes.get(ANNOTATION_GENERATIONS, ""),
+            "inputs": notes.get(ANNOTATION_INPUTS, ""),
             "probe": notes.get(ANNOTATION_GATE, ""),
             "budget": codec.loads(Budget, budget) if budget else None,
             "plan": notes.get(ANNOTATION_PLAN, ""),
@@ -174,7 +171,7 @@ def _since(condition: Manifest) -> datetime | None:
 def _unschedulable(condition: Manifest) -> str | None:
     if condition.get("status") != "False" or condition.get("reason") != "Unschedulable":
         return None
-    return with_details(NO_NODE, steady(condition.get("message", "")))
+    return one_line(condition.get("message", "")) or "Unschedulable"
 
 
 def _container(item: Manifest) -> ContainerFacts:

@@ -6,14 +6,15 @@ believed only with a token for the audience `afresh` of a pod that belongs to th
 
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from afresh.contract import codec, report
+from afresh.contract.hint_request import REPORT_PATH
 from afresh.contract.pod_layout import TOKEN_AUDIENCE
 from afresh.contract.report import REPORT_MAX_BYTES
 from afresh.kube.cache import Cache, package_of
 from afresh.kube.client import JOBS, PODS, TOKEN_REVIEWS, Kube, Manifest
 from afresh.kube.errors import KubeError
+from afresh.kube.http_message import Answer, Request, message
+from afresh.kube.listener import Limits, Route
 from afresh.kube.queue import KeyQueue
 from afresh.logs import get_logger
 from afresh.metrics import registry
@@ -22,6 +23,7 @@ log = get_logger()
 NOT_OF_THIS_POD = "the token is not of this episode's pod"
 POD_NAME = "authentication.kubernetes.io/pod-name"
 POD_UID = "authentication.kubernetes.io/pod-uid"
+LIMITS = Limits(body=REPORT_MAX_BYTES)
 
 
 @dataclass
@@ -32,18 +34,16 @@ class ReportServer:
     cache: Cache
     queue: KeyQueue
 
-    def application(self) -> web.Application:
-        """Return the web application with the one route `POST /v1/report`."""
-        app = web.Application(client_max_size=4 * REPORT_MAX_BYTES)
-        app.router.add_post("/v1/report", self._receive)
-        return app
+    def routes(self) -> dict[str, dict[str, Route]]:
+        """Return the one route `POST /v1/report`."""
+        return {REPORT_PATH: {"POST": self._receive}}
 
-    async def _receive(self, request: web.Request) -> web.Response:
-        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    async def _receive(self, request: Request) -> Answer:
+        kind, _, token = request.fields.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not token:
             return _answer(401, "a bearer token is needed")
         try:
-            told = report.parse(await request.text())
+            told = report.parse(request.body.decode())
         except (codec.ContractError, UnicodeDecodeError) as error:
             return _answer(400, str(error))
         # No agent is told its episode's name: none can have the API server review made-up tokens.
@@ -98,6 +98,6 @@ class ReportServer:
         return next((job for job in jobs if job["metadata"]["uid"] == uid), None)
 
 
-def _answer(status: int, text: str) -> web.Response:
+def _answer(status: int, text: str) -> Answer:
     registry.HINTS.labels(result=str(status)).inc()
-    return web.json_response({"message": text}, status=status)
+    return message(status, text)

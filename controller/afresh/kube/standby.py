@@ -3,53 +3,80 @@
 The Service of the operators knows nothing of a leader. Must not judge a Report, nor keep one.
 """
 
-from dataclasses import dataclass
+import asyncio
+import socket
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
-import aiohttp
-from aiohttp import web
-
+from afresh.contract.hint_request import (
+    ANSWER_MAX_BYTES,
+    REPORT_PATH,
+    body_of,
+    build_request,
+    pin_of,
+    status_of,
+)
 from afresh.contract.report import REPORT_MAX_BYTES
+from afresh.kube.certificate import client_context
+from afresh.kube.http_message import Answer, Request, message
 from afresh.kube.lease import Lease
+from afresh.kube.listener import Limits, Route
+from afresh.kube.stream import TlsStream
 
 # Less than the runner waits for its answer.
 SECONDS = 1.5
 PASSED_ON = "Afresh-Passed-On"
+# To the leader all Reports of this operator come from one address: nobody may use up its share.
+LIMITS = Limits(body=REPORT_MAX_BYTES, connections=96, of_one_address=4)
+MOST_PASSED_ON = 12
 
 
 @dataclass
 class Standby:
-    """The report endpoint of an operator that waits for its turn."""
+    """The report endpoint of an operator that waits for its turn. `pins` are of the leader."""
 
     lease: Lease
+    pins: Callable[[], Collection[str]]
+    _passing: int = field(default=0, init=False)
 
-    def application(self) -> web.Application:
-        """Return the web application with the one route `POST /v1/report`."""
-        app = web.Application(client_max_size=4 * REPORT_MAX_BYTES)
-        app.router.add_post("/v1/report", self._pass_on)
-        return app
+    def routes(self) -> dict[str, dict[str, Route]]:
+        """Return the one route `POST /v1/report`."""
+        return {REPORT_PATH: {"POST": self._pass_on}}
 
-    async def _pass_on(self, request: web.Request) -> web.Response:
-        token = request.headers.get("Authorization", "")
+    async def _pass_on(self, request: Request) -> Answer:
+        token = request.fields.get("authorization", "")
         if not token:
-            return _answer("a bearer token is needed", 401)
+            return message(401, "a bearer token is needed")
         address = self.lease.leader_address
         # A Report is passed on once: what is known of the leader may be old.
-        if address is None or PASSED_ON in request.headers:
-            return _answer("no operator leads now")
-        headers = {"Authorization": token, PASSED_ON: "1"}
-        body = await request.read()
-        limit = aiohttp.ClientTimeout(total=SECONDS)
+        if address is None or PASSED_ON.lower() in request.fields:
+            return message(503, "no operator leads now")
+        if self._passing >= MOST_PASSED_ON:
+            return message(503, "too many Reports wait for the operator that leads")
+        self._passing += 1
         try:
-            async with (
-                aiohttp.ClientSession(timeout=limit) as session,
-                session.post(f"{address}/v1/report", data=body, headers=headers) as answer,
-            ):
-                return web.Response(
-                    status=answer.status, body=await answer.read(), content_type="application/json"
-                )
-        except (TimeoutError, aiohttp.ClientError, OSError):
-            return _answer("the operator that leads does not answer")
+            async with asyncio.timeout(SECONDS):
+                return await self._ask(address, token, request.body)
+        except (TimeoutError, OSError, ValueError):
+            return message(503, "the operator that leads does not answer")
+        finally:
+            self._passing -= 1
 
-
-def _answer(text: str, status: int = 503) -> web.Response:
-    return web.json_response({"message": text}, status=status)
+    async def _ask(self, address: str, token: str, body: bytes) -> Answer:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or 443
+        request = build_request(parts.netloc, REPORT_PATH, token, body, f"{PASSED_ON}: 1")
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as sock:
+            sock.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(sock, (host, port))
+            stream = TlsStream(sock, 2 * ANSWER_MAX_BYTES, client_context(), server_side=False)
+            await stream.open()
+            if pin_of(stream.certificate()) not in self.pins():
+                raise ValueError("the leader's certificate is not the one in the Secret")
+            await stream.send(request)
+            answer = b""
+            while part := await stream.receive():
+                answer += part
+        return Answer(status_of(answer), body_of(answer), "application/json; charset=utf-8")

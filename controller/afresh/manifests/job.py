@@ -12,6 +12,8 @@ from afresh.contract.pod_layout import (
     ANNOTATION_BUDGET,
     ANNOTATION_GATE,
     ANNOTATION_GENERATIONS,
+    ANNOTATION_IMAGES,
+    ANNOTATION_INPUTS,
     ANNOTATION_MODE,
     ANNOTATION_ORDER,
     ANNOTATION_PASSWD,
@@ -37,7 +39,8 @@ class JobParts:
     """Everything that makes the Job of an episode, or of a sync, which has no members.
 
     Without `derives_users` the namespace gives the pod its user, as OpenShift insists to do.
-    `plan` is the digest of what a sync pushes. See `core.observed.Episode` for the rest.
+    `plan` is the digest of what a sync pushes, `images` one of the package's images. See
+    `core.observed.Episode` for the rest.
     """
 
     package: WorkPackage
@@ -48,6 +51,8 @@ class JobParts:
     derives_users: bool = True
     members: tuple[Member, ...] = ()
     generations: str = ""
+    inputs: str = ""
+    images: str = ""
     probe: str = ""
     plan: str = ""
 
@@ -127,6 +132,8 @@ def _facts(parts: JobParts) -> dict[str, str]:
         ANNOTATION_BATCH: batch_text(parts.members),
         ANNOTATION_MODE: str(parts.order.mode) if parts.members else "",
         ANNOTATION_GENERATIONS: parts.generations,
+        ANNOTATION_INPUTS: parts.inputs,
+        ANNOTATION_IMAGES: parts.images,
         ANNOTATION_GATE: parts.probe,
         ANNOTATION_BUDGET: codec.dumps(budget) if budget else "",
         ANNOTATION_PLAN: parts.plan,

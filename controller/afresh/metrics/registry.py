@@ -137,9 +137,16 @@ BUILD = gauge("afresh_build_info", "1; the version of the operator is its label.
 HINTS = counter(
     "afresh_report_hints_total", "Reports that runners sent to the operator, by result.", "result"
 )
+REFUSED_CONNECTIONS = counter(
+    "afresh_refused_connections_total",
+    "Connections that were refused or cut off because others, or their own address, had too many.",
+    "port",
+)
 EVENTS_LOST = counter("afresh_events_lost_total", "Kubernetes Events that could not be written.")
 
 BUILD.labels(version=__version__).set(1)
+for _port in ("report", "metrics"):
+    REFUSED_CONNECTIONS.labels(_port)
 ProcessCollector(registry=REGISTRY)
 for _controller in (CONTROLLER, CLASS_CONTROLLER):
     for _result in ("success", "requeue_after", "requeue", "error"):

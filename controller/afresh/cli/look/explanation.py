@@ -22,6 +22,7 @@ from afresh.core.actions import (
     DeleteJob,
     DeleteSubtask,
     Isolate,
+    OpenGate,
     SetGate,
     StartEpisode,
     StartSync,
@@ -180,6 +181,8 @@ def _sentence(action: Action) -> str:
             if action.gate is None:
                 return f"open the gate of the Secret {action.secret_name}"
             return f"close the gate of the Secret {action.secret_name} until {action.gate.until}"
+        case OpenGate():
+            return f"let the packages go on that wait for {action.wait.key}"
         case DeleteJob():
             return f"delete the Job {action.name}"
         case Isolate():

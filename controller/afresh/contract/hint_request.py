@@ -1,0 +1,49 @@
+"""The bytes of a hint: one POST of a Report, and what its answer says.
+
+Owns what a runner and an operator that stands by send alike, and how a certificate is pinned. Knows
+nothing of sockets.
+"""
+
+import re
+from hashlib import sha256
+
+REPORT_PATH = "/v1/report"
+ANSWER_MAX_BYTES = 8192
+_PRINTABLE = re.compile(r"[!-~]+( [!-~]+)*")
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})[ \r]")
+
+
+def build_request(host: str, path: str, authorization: str, report: bytes, *more: str) -> bytes:
+    """Return the request with the fields `more`. Raises ValueError if a field cannot be sent."""
+    if not re.fullmatch(r"/[!-~]*", path):
+        raise ValueError("the path of the report URL has a character that no request can hold")
+    fields = [
+        f"Host: {host}",
+        f"Authorization: {authorization}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(report)}",
+        "Connection: close",
+        *more,
+    ]
+    if not all(_PRINTABLE.fullmatch(field) for field in fields):
+        raise ValueError("the host or the token has a character that no request can hold")
+    head = "\r\n".join([f"POST {path} HTTP/1.1", *fields, "", ""])
+    return head.encode("ascii") + report
+
+
+def status_of(answer: bytes) -> int:
+    """Return the status of an answer. Raises ValueError if it has none."""
+    found = _STATUS.match(answer)
+    if found is None:
+        raise ValueError("the answer is not HTTP")
+    return int(found.group(1))
+
+
+def body_of(answer: bytes) -> bytes:
+    """Return what follows the answer's head."""
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+def pin_of(certificate: bytes) -> str:
+    """Return the pin of a certificate, which is given as DER: its SHA-256 in hexadecimal digits."""
+    return sha256(certificate).hexdigest()

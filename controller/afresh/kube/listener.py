@@ -1,0 +1,274 @@
+"""Takes small HTTP requests from anybody, and costs no more than its limits say whoever sends them.
+
+Owns who is let in, for how long, and with how many bytes. Knows nothing of what is asked for.
+
+A general server is not enough here. aiohttp's keeps up to 127 fields of 8 KiB of a head that never
+ends, each twice, as bytes and as text, whose characters take four bytes each where one is an emoji,
+and it waits for the end for ever: 90 connections made that 421 MB in less than a second.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import struct
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from afresh import clock
+from afresh.kube.http_message import (
+    MOST_HEAD,
+    Answer,
+    Request,
+    RequestError,
+    length_of_body,
+    message,
+    parse_head,
+)
+from afresh.kube.stream import READ_BYTES, WRITE_BYTES, Stream, TlsStream
+from afresh.logs import get_logger
+from afresh.metrics import registry
+
+log = get_logger()
+Route = Callable[[Request], Awaitable[Answer]]
+END_OF_HEAD = b"\r\n\r\n"
+# So that the event loop turns between them.
+ACCEPTED_AT_ONCE = 8
+BACKLOG = 128
+# A connection counts for its address so long, however soon it ends.
+HOLD_SECONDS = 1.0
+REST_SECONDS = 1.0
+# A socket that is closed with these tells the other end at once, and nothing of it stays.
+RESET = struct.pack("ii", 1, 0)
+# What TLS adds to the bytes of a request: the handshake, and the frames of some 40 records.
+TLS_BYTES = 4096
+# One connection's objects: measured 30 KiB with TLS, whose records are of up to 16 KiB.
+CONNECTION_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a listener may be made to hold.
+
+    `connections` at once, of which `of_one_address` have begun in one second or are still there.
+    A request is there within `read_seconds` and over after `answer_seconds` more.
+    """
+
+    connections: int = 192
+    of_one_address: int = 16
+    body: int = 0
+    read_seconds: float = 5.0
+    answer_seconds: float = 10.0
+
+    @property
+    def received(self) -> int:
+        """How many bytes one connection may send."""
+        return MOST_HEAD + self.body + TLS_BYTES
+
+    @property
+    def most_bytes(self) -> int:
+        """How much memory all connections take at most: what came, what of it is kept, TLS."""
+        each = 2 * self.received + READ_BYTES + 2 * WRITE_BYTES + CONNECTION_BYTES
+        return self.connections * each
+
+
+class Listener:
+    """Answers `routes`, by path and method, one request on each connection.
+
+    With a `context` it speaks TLS; it is asked for at each connection, so that keys may change.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Mapping[str, Route]],
+        limits: Limits,
+        context: Callable[[], ssl.SSLContext] | None = None,
+        *,
+        name: str,
+    ) -> None:
+        self._routes = routes
+        self._limits = limits
+        self._context = context
+        self._refused = registry.REFUSED_CONNECTIONS.labels(name)
+        self._servers: list[socket.socket] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading: dict[str, dict[asyncio.Task[None], None]] = {}
+        self._begun: Counter[str] = Counter()
+
+    def open(self, port: int, host: str | None = None) -> int:
+        """Listen on `host`, else on all addresses, and return the port. Raises OSError."""
+        server = _listening(port, host)
+        self._servers.append(server)
+        asyncio.get_running_loop().add_reader(server, self._accept, server)
+        bound: int = server.getsockname()[1]
+        return bound
+
+    async def close(self) -> None:
+        """End at once, whatever is under way."""
+        for server in self._servers:
+            asyncio.get_running_loop().remove_reader(server)
+            server.close()
+        self._servers.clear()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _accept(self, server: socket.socket) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                sock, address = server.accept()
+            except (BlockingIOError, InterruptedError, ConnectionError):
+                return
+            except OSError as error:  # out of file descriptors: it would be asked again at once
+                log.warning("not_accepted", error=str(error))
+                self._rest(server)
+                return
+            self._admit(sock, str(address[0]))
+
+    def _rest(self, server: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(server)
+
+        def again() -> None:
+            if server in self._servers:
+                loop.add_reader(server, self._accept, server)
+
+        loop.call_later(REST_SECONDS, again)
+
+    def _admit(self, sock: socket.socket, host: str) -> None:
+        if self._begun[host] >= self._limits.of_one_address or not self._makes_room(host):
+            self._refused.inc()
+            _reset(sock)
+            return
+        sock.setblocking(False)
+        self._begun[host] += 1
+        task = asyncio.create_task(self._serve(sock, host))
+        self._tasks.add(task)
+        self._reading.setdefault(host, {})[task] = None
+        # Not in the task's own `finally`: one that is cancelled early never gets there.
+        task.add_done_callback(partial(self._ended, sock, host, clock.elapsed()))
+
+    def _makes_room(self, host: str) -> bool:
+        """Whether there is room for one more of `host`, if need be in place of a busier address's.
+
+        Only a connection whose request is not whole gives way.
+        """
+        if len(self._tasks) < self._limits.connections:
+            return True
+        busiest = max(self._reading, key=lambda each: len(self._reading[each]), default=host)
+        if len(self._reading.get(busiest, ())) <= self._begun[host] + 1:
+            return False
+        oldest = next(iter(self._reading[busiest]))
+        self._has_read(busiest, oldest)
+        self._refused.inc()
+        oldest.cancel()
+        return True
+
+    def _has_read(self, host: str, task: asyncio.Task[None]) -> None:
+        mine = self._reading.get(host, {})
+        mine.pop(task, None)
+        if not mine:
+            self._reading.pop(host, None)
+
+    def _ended(
+        self, sock: socket.socket, host: str, begun_at: float, task: asyncio.Task[None]
+    ) -> None:
+        sock.close()
+        self._tasks.discard(task)
+        self._has_read(host, task)
+        left = begun_at + HOLD_SECONDS - clock.elapsed()
+        asyncio.get_running_loop().call_later(max(left, 0), self._release, host)
+
+    def _release(self, host: str) -> None:
+        self._begun[host] -= 1
+        if not self._begun[host]:
+            del self._begun[host]
+
+    async def _serve(self, sock: socket.socket, host: str) -> None:
+        task = asyncio.current_task()
+        try:
+            async with asyncio.timeout(self._limits.read_seconds):
+                stream = self._stream(sock)
+                await stream.open()
+                asked = await self._read(stream)
+            if task:
+                self._has_read(host, task)
+            async with asyncio.timeout(self._limits.answer_seconds):
+                answer = asked if isinstance(asked, Answer) else await self._answer(asked)
+                await stream.send(answer.head())
+                await stream.send(answer.body)
+        except (OSError, TimeoutError):
+            return  # gone, too slow, or no TLS: there is nobody to tell
+
+    def _stream(self, sock: socket.socket) -> Stream:
+        most = self._limits.received
+        if self._context is None:
+            return Stream(sock, most)
+        return TlsStream(sock, most, self._context(), server_side=True)
+
+    async def _read(self, stream: Stream) -> Request | Answer:
+        """Return the request, or the answer to one that is not good."""
+        try:
+            return await read_request(stream, most=self._limits.body)
+        except RequestError as error:
+            return message(error.status, str(error))
+
+    async def _answer(self, request: Request) -> Answer:
+        methods = self._routes.get(request.path)
+        if methods is None:
+            return message(404, "there is nothing at this path")
+        route = methods.get(request.method)
+        if route is None:
+            return message(405, f"the method must be {' or '.join(methods)}")
+        try:
+            return await route(request)
+        except Exception:  # the top of a request: a bug in one must not stop the others
+            log.exception("request_failed", path=request.path)
+            return message(500, "the operator failed; its log says why")
+
+
+async def read_request(stream: Stream, *, most: int) -> Request:
+    """Read one request with a body of at most `most` bytes. Raises RequestError, and OSError."""
+    read = bytearray()
+    while (end := read.find(END_OF_HEAD, 0, MOST_HEAD)) < 0:
+        if len(read) >= MOST_HEAD:
+            raise RequestError(431, f"the head of the request is longer than {MOST_HEAD} bytes")
+        await _more(stream, read)
+    request = parse_head(bytes(read[:end]))
+    start = end + len(END_OF_HEAD)
+    whole = start + length_of_body(request, most=most)
+    while len(read) < whole:
+        await _more(stream, read)
+    return Request(request.method, request.path, request.fields, bytes(read[start:whole]))
+
+
+async def _more(stream: Stream, read: bytearray) -> None:
+    data = await stream.receive()
+    if not data:
+        raise ConnectionResetError("the connection ended before the request")
+    read += data
+
+
+def _listening(port: int, host: str | None) -> socket.socket:
+    """A socket for both families where there are two; a machine may have no IPv6."""
+    if host is not None:
+        server = socket.create_server((host, port), backlog=BACKLOG)
+    else:
+        try:
+            both = socket.has_dualstack_ipv6()
+            family = socket.AF_INET6 if both else socket.AF_INET
+            server = socket.create_server(
+                ("", port), family=family, dualstack_ipv6=both, backlog=BACKLOG
+            )
+        except OSError:
+            server = socket.create_server(("", port), backlog=BACKLOG)
+    server.setblocking(False)
+    return server
+
+
+def _reset(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    sock.close()

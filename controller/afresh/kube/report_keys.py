@@ -1,0 +1,149 @@
+"""The key of the report endpoint, which all operators share by one Secret, and the key after it.
+
+Owns what stands in that Secret, the only one that the operator reads. Orders pin both keys, so an
+episode that began before the change of a key knows the one that follows.
+"""
+
+import asyncio
+import base64
+import ssl
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from afresh import clock
+from afresh.kube.certificate import MOST_BYTES, make_key, pin_of_key, server_context
+from afresh.kube.client import SECRETS, Kube, Manifest
+from afresh.kube.errors import ConflictError, KubeError, NotFoundError, RefusedError
+from afresh.logs import get_logger
+
+log = get_logger()
+LIFE = timedelta(days=90)
+"""Far longer than an episode: no Order sees two changes."""
+LOOK_SECONDS = 300.0
+TRY_SECONDS = 2.0
+ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """The key in use since a time, and the one after it."""
+
+    current: str
+    following: str
+    since: datetime
+
+
+class ReportKeys:
+    """The keys as they stand in the Secret `name`; without a name, keys of this process alone."""
+
+    def __init__(self, kube: Kube, name: str | None) -> None:
+        self._kube = kube
+        self._name = name
+        self._pair: KeyPair | None = None
+        self._context: ssl.SSLContext | None = None
+        self._pins: tuple[str, ...] = ()
+
+    async def open(self) -> None:
+        """Return once there is a key. Raises ConfigurationError where none can be made.
+
+        A Secret that is not there or may not be read costs the Reports that are on their way at a
+        restart, and with several replicas some more, so it stops nothing.
+        """
+        while not self._pair:
+            try:
+                await self._look()
+            except (NotFoundError, RefusedError) as error:
+                log.error("report_key_not_kept", secret=self._name, error=str(error))
+                self._use(await _fresh())
+            except KubeError as error:
+                log.warning("report_key_not_read", secret=self._name, error=str(error))
+                await asyncio.sleep(TRY_SECONDS)
+
+    async def keep(self) -> None:
+        """Follow the Secret, and change the key in time; until cancelled."""
+        while self._name:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self._look()
+            except KubeError as error:
+                log.warning("report_key_not_read", secret=self._name, error=str(error))
+
+    def context(self) -> ssl.SSLContext:
+        """Return what answers with the key in use."""
+        if self._context is None:
+            raise RuntimeError("the keys are not open")
+        return self._context
+
+    def pins(self) -> tuple[str, ...]:
+        """Return the pins of the key in use and of the one after it."""
+        return self._pins
+
+    async def _look(self) -> None:
+        if self._name is None:
+            self._use(await _fresh())
+            return
+        for _ in range(ROUNDS):
+            found = await self._kube.get(SECRETS, self._kube.namespace, self._name)
+            stored = _read(found)
+            wanted = await self._wanted(stored)
+            if wanted != stored and self._kube.write_seconds() > 0:
+                try:
+                    await self._write(found, wanted)
+                except ConflictError:
+                    continue  # another operator was first: its key holds
+                log.info("report_key_written", secret=self._name)
+                stored = wanted
+            if stored:
+                self._use(stored)
+            return
+        raise ConflictError(f"the Secret {self._name} changes all the time")
+
+    async def _wanted(self, stored: KeyPair | None) -> KeyPair:
+        if stored is None:  # emptied by hand: episodes know the keys that were there
+            return self._pair or await _fresh()
+        if clock.now() - stored.since < LIFE:
+            return stored
+        return KeyPair(stored.following, await make_key(), clock.now())
+
+    async def _write(self, found: Manifest, pair: KeyPair) -> None:
+        texts = {
+            "current": pair.current,
+            "following": pair.following,
+            "since": pair.since.isoformat(),
+        }
+        data = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+        version = found["metadata"]["resourceVersion"]
+        operations = [
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/data", "value": data},
+        ]
+        await self._kube.patch(SECRETS, self._kube.namespace, self._name or "", operations)
+
+    def _use(self, pair: KeyPair) -> None:
+        if pair == self._pair:
+            return
+        self._context = server_context(pair.current)
+        self._pins = (pin_of_key(pair.current), pin_of_key(pair.following))
+        self._pair = pair
+
+
+async def _fresh() -> KeyPair:
+    return KeyPair(await make_key(), await make_key(), clock.now())
+
+
+def _read(secret: Manifest) -> KeyPair | None:
+    """The keys in the Secret; None if it has none that can be used."""
+    data = secret.get("data") or {}
+    try:
+        current, following, since = (
+            base64.b64decode(data[name][:MOST_BYTES], validate=True).decode("ascii")
+            for name in ("current", "following", "since")
+        )
+        for key in (current, following):
+            server_context(key)
+        begun = datetime.fromisoformat(since)
+        if begun.tzinfo is None:
+            return None
+    except (KeyError, TypeError, ValueError):
+        return None
+    return KeyPair(current, following, begun)

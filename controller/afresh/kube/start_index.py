@@ -1,0 +1,171 @@
+"""Which Jobs have not started yet, and which kinds of pods have started before.
+
+Owns the counts that slow start and the limit on pods without a node rest on, by class and
+namespace, so that no step looks at all Jobs. For use within one event loop.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TypeVar
+
+from afresh.contract.pod_layout import (
+    ANNOTATION_GATE,
+    ANNOTATION_GENERATIONS,
+    ANNOTATION_IMAGES,
+    LABEL_AGENT_CLASS,
+)
+from afresh.kube.client import Manifest
+
+K = TypeVar("K")
+# What the kubelet says of a container of which it knows nothing any more.
+STATUS_LOST = "ContainerStatusUnknown"
+Name = tuple[str, str]
+Kind = tuple[str, str, str]
+"""Namespace, class and image set."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pod:
+    """What matters of a pod: whether it has a node, and whether its containers have started."""
+
+    has_node: bool
+    has_started: bool
+
+
+class StartIndex:
+    """Jobs on their way to a started pod."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Manifest] = {}
+        self._pods: dict[str, _Pod] = {}
+        self._unstarted: dict[Kind, set[Name]] = defaultdict(set)
+        self._without_node: dict[Name, set[Name]] = defaultdict(set)
+        self._probes: dict[Name, set[Name]] = defaultdict(set)
+        self._started: dict[Kind, int] = {}
+
+    def put_job(self, job: Manifest, *, runs: bool) -> None:
+        """Take in a Job; one that does not run counts for nothing."""
+        uid = job["metadata"]["uid"]
+        self.drop_job(job)
+        if runs:
+            self._jobs[uid] = job
+            self._count(job)
+
+    def drop_job(self, job: Manifest) -> None:
+        """Forget a Job."""
+        known = self._jobs.pop(job["metadata"]["uid"], None)
+        if known is None:
+            return
+        name = _name(known)
+        _discard(self._unstarted, kind_of(known), name)
+        _discard(self._without_node, _class_in(known), name)
+        _discard(self._probes, _probe_of(known), name)
+
+    def pod_of(self, pod: Manifest) -> "_Pod | None":
+        """Return what is known of the Job's pod."""
+        return self._pods.get(_job_of(pod) or "")
+
+    def put_pod(self, pod: Manifest) -> None:
+        """Take in a pod."""
+        owner = _job_of(pod)
+        if owner is None:
+            return
+        status = pod.get("status", {})
+        containers = status.get("containerStatuses", [])
+        now = _Pod(
+            has_node=bool(containers) or _is_scheduled(status),
+            has_started=bool(containers) and all(map(_has_started, containers)),
+        )
+        self._pods[owner] = now
+        if now.has_started:
+            kind, generation = kind_of(pod), generation_of(pod)
+            self._started[kind] = max(self._started.get(kind, generation), generation)
+        job = self._jobs.get(owner)
+        if job:
+            self.put_job(job, runs=True)
+
+    def drop_pod(self, pod: Manifest) -> None:
+        """Forget a pod."""
+        owner = _job_of(pod)
+        if owner is not None:
+            self._pods.pop(owner, None)
+
+    def has_started(self, kind: Kind, generation: int) -> bool:
+        """Whether a pod of the kind has started under this generation of its class, or a later."""
+        return self._started.get(kind, -1) >= generation
+
+    def unstarted(self, kind: Kind) -> set[Name]:
+        """Return the Jobs of the kind whose pods have not started."""
+        return self._unstarted.get(kind, set())
+
+    def without_node(self, namespace: str, class_name: str) -> set[Name]:
+        """Return the Jobs of the class in the namespace whose pods have no node yet."""
+        return self._without_node.get((namespace, class_name), set())
+
+    def tries(self, namespace: str, probe: str) -> bool:
+        """Whether a Job that runs is marked with that probe."""
+        return (namespace, probe) in self._probes
+
+    def _count(self, job: Manifest) -> None:
+        name, pod = _name(job), self._pods.get(job["metadata"]["uid"])
+        probe = _probe_of(job)
+        if probe[1]:
+            self._probes[probe].add(name)
+        if job["spec"].get("suspend") or not kind_of(job)[2]:
+            return
+        if pod is None or not pod.has_started:
+            self._unstarted[kind_of(job)].add(name)
+        if pod is None or not pod.has_node:
+            self._without_node[_class_in(job)].add(name)
+
+
+def _discard(index: dict[K, set[Name]], key: K, name: Name) -> None:
+    if key in index:
+        index[key].discard(name)
+        if not index[key]:
+            del index[key]
+
+
+def kind_of(body: Manifest) -> Kind:
+    """Return the kind of a Job or a pod; a sync has no image set."""
+    metadata = body["metadata"]
+    images = metadata.get("annotations", {}).get(ANNOTATION_IMAGES, "")
+    return (*_class_in(body), images)
+
+
+def generation_of(body: Manifest) -> int:
+    """Return the generation of the class that a Job or a pod was made from; 0 if none is told."""
+    text = body["metadata"].get("annotations", {}).get(ANNOTATION_GENERATIONS, "")
+    of_class = text.partition("/")[2]
+    return int(of_class) if of_class.isdigit() else 0
+
+
+def _class_in(body: Manifest) -> Name:
+    metadata = body["metadata"]
+    return metadata["namespace"], metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
+
+
+def _probe_of(job: Manifest) -> Name:
+    metadata = job["metadata"]
+    return metadata["namespace"], metadata.get("annotations", {}).get(ANNOTATION_GATE, "")
+
+
+def _name(job: Manifest) -> Name:
+    return job["metadata"]["namespace"], job["metadata"]["name"]
+
+
+def _job_of(pod: Manifest) -> str | None:
+    owners = pod["metadata"].get("ownerReferences", [])
+    return next((str(item["uid"]) for item in owners if item.get("kind") == "Job"), None)
+
+
+def _is_scheduled(status: Manifest) -> bool:
+    conditions = status.get("conditions", [])
+    return any(item["type"] == "PodScheduled" and item["status"] == "True" for item in conditions)
+
+
+def _has_started(status: Manifest) -> bool:
+    state = status.get("state", {})
+    if "terminated" in state:
+        return bool(state["terminated"].get("reason") != STATUS_LOST)
+    return "running" in state or "terminated" in status.get("lastState", {})

@@ -1,0 +1,98 @@
+"""The two ends of a connection: bytes in, bytes out, with TLS or without, and no more than agreed.
+
+Owns how TLS is spoken: through buffers of this module. asyncio's own TLS sets 256 KiB aside for
+each connection and reads as much ahead; here a connection may send `most` bytes in all, so that
+neither a handshake nor a renewal of keys nor empty records cost more than their share.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+READ_BYTES = 4096
+WRITE_BYTES = 16384
+
+
+class TooMuchError(OSError):
+    """The other end has sent more than a connection may."""
+
+
+class Stream:
+    """A connected socket. It gives at most `most` bytes."""
+
+    def __init__(self, sock: socket.socket, most: int) -> None:
+        # Small messages go out at once: a handshake would wait 40 ms for the other's receipt.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock
+        self._left = most
+
+    async def open(self) -> None:
+        """Do what comes before the first byte. Raises OSError."""
+
+    async def receive(self) -> bytes:
+        """Return some bytes; none at the end. Raises OSError."""
+        data = await asyncio.get_running_loop().sock_recv(self._sock, READ_BYTES)
+        self._left -= len(data)
+        if self._left < 0:
+            raise TooMuchError("more bytes than one connection may send")
+        return data
+
+    async def send(self, data: bytes) -> None:
+        """Send all of it. Raises OSError."""
+        await asyncio.get_running_loop().sock_sendall(self._sock, data)
+
+
+class TlsStream(Stream):
+    """The same with TLS; a client does not check the server: `certificate` is for that."""
+
+    def __init__(
+        self, sock: socket.socket, most: int, context: ssl.SSLContext, *, server_side: bool
+    ) -> None:
+        super().__init__(sock, most)
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._in, self._out, server_side=server_side)
+
+    async def open(self) -> None:
+        """Shake hands."""
+        await self._do(self._tls.do_handshake)
+
+    async def receive(self) -> bytes:
+        """Return some bytes of what was encrypted; none at the end."""
+        with contextlib.suppress(ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            return await self._do(lambda: self._tls.read(READ_BYTES))
+        return b""
+
+    async def send(self, data: bytes) -> None:
+        """Send all of it, encrypted piece by piece."""
+        view = memoryview(data)
+        for start in range(0, len(view), WRITE_BYTES):
+            self._tls.write(view[start : start + WRITE_BYTES])
+            await self._flush()
+
+    def certificate(self) -> bytes:
+        """Return the certificate of the other end, as DER."""
+        return self._tls.getpeercert(binary_form=True) or b""
+
+    async def _do(self, act: Callable[[], T]) -> T:
+        """Act once enough has come for it."""
+        while True:
+            try:
+                done = act()
+            except ssl.SSLWantReadError:
+                await self._flush()
+            else:
+                await self._flush()
+                return done
+            data = await super().receive()
+            if data:
+                self._in.write(data)
+            else:
+                self._in.write_eof()
+
+    async def _flush(self) -> None:
+        if self._out.pending:
+            await super().send(self._out.read())

@@ -1,0 +1,145 @@
+"""Which gates of shared causes are closed, from the statuses of the packages that wait at them.
+
+Owns the index by namespace, cause and key, so that no step looks at all packages. What opens a
+gate is remembered until those behind it have written so; a process that dies before leaves a gate
+closed that the next try opens. For use within one event loop.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from afresh.api.package_status import SharedWait
+from afresh.core.shared_causes import Cause, Refusal
+from afresh.kube.client import Manifest
+from afresh.kube.queue import Key
+
+Gate = tuple[str, str, str]
+"""Namespace, cause and key."""
+
+
+@dataclass(slots=True)
+class _Closed:
+    """One gate: the packages at it, the longest of their waits, and the Jobs that hold it.
+
+    `opened`: waits that began no later are over, whatever those say that have not looked since.
+    `hurried`: it may be tried before its time.
+    """
+
+    waits: dict[Key, SharedWait] = field(default_factory=dict)
+    longest: SharedWait | None = None
+    holders: dict[Key, str] = field(default_factory=dict)
+    opened: datetime | None = None
+    hurried: bool = False
+
+    def put(self, package: Key, wait: SharedWait) -> None:
+        """Take in one package's wait."""
+        was_longest = self.longest is not None and self.waits.get(package) == self.longest
+        self.waits[package] = wait
+        self.holders.pop(package, None)
+        if wait.episode:
+            self.holders[package] = wait.episode
+        if self._is_over(wait):
+            return
+        if self.longest is None or _length(wait) >= _length(self.longest):
+            self.hurried = self.hurried and self.longest is not None and wait == self.longest
+            self.longest = wait
+        elif was_longest:
+            self._look_for_longest()
+
+    def drop(self, package: Key) -> None:
+        """Forget one package's wait."""
+        wait = self.waits.pop(package)
+        self.holders.pop(package, None)
+        if wait == self.longest:
+            self._look_for_longest()
+
+    def open(self, since: datetime) -> None:
+        """Take for over what began by then."""
+        self.opened = since
+        self._look_for_longest()
+
+    def _look_for_longest(self) -> None:
+        left = [wait for wait in self.waits.values() if not self._is_over(wait)]
+        self.longest = max(left, key=_length, default=None)
+
+    def _is_over(self, wait: SharedWait) -> bool:
+        return self.opened is not None and wait.since <= self.opened
+
+
+def _length(wait: SharedWait) -> tuple[datetime, int]:
+    return wait.until, wait.step
+
+
+class WaitIndex:
+    """The waits of all packages by what they wait for."""
+
+    def __init__(self) -> None:
+        self._at: dict[Gate, _Closed] = {}
+        self._of: dict[Key, Gate] = {}
+
+    def put(self, package: Key, body: Manifest) -> None:
+        """Take in what a package's status says."""
+        wait = _wait_in(body)
+        gate = (package.namespace, wait.cause, wait.key) if wait else None
+        if self._of.get(package, gate) != gate or wait is None:
+            self.drop(package)
+        if wait and gate:
+            self._at.setdefault(gate, _Closed()).put(package, wait)
+            self._of[package] = gate
+
+    def drop(self, package: Key) -> None:
+        """Forget what the package waits for."""
+        gate = self._of.pop(package, None)
+        if gate is None:
+            return
+        self._at[gate].drop(package)
+        if not self._at[gate].waits:
+            del self._at[gate]
+
+    def closed(self, gate: Gate) -> SharedWait | None:
+        """Return the gate as whoever waits longest has it; None: it is open."""
+        found = self._at.get(gate)
+        if found is None or found.longest is None:
+            return None
+        if found.hurried:
+            return found.longest.model_copy(update={"until": found.longest.since})
+        return found.longest
+
+    def holders(self, gate: Gate) -> list[str]:
+        """Return the Jobs that wait at the gate or try it, as the statuses have it."""
+        found = self._at.get(gate)
+        return list(found.holders.values()) if found else []
+
+    def waiting(self, gate: Gate) -> list[Key]:
+        """Return the packages at the gate, in the order of their names."""
+        found = self._at.get(gate)
+        return sorted(found.waits) if found else []
+
+    def waiting_with(self, package: Key) -> list[Key]:
+        """Return the packages at the gate at which this one is, if it is at one."""
+        gate = self._of.get(package)
+        return self.waiting(gate) if gate else []
+
+    def open(self, namespace: str, wait: SharedWait) -> None:
+        """Take the gate for open, whatever those say that have not looked since."""
+        found = self._at.get((namespace, wait.cause, wait.key))
+        if found:
+            found.open(wait.since)
+
+    def hurry(self, namespace: str) -> list[Key]:
+        """Have a quota tried now: an episode of the namespace has ended. Return whom to wake."""
+        gate = (namespace, str(Cause.REFUSAL), str(Refusal.QUOTA))
+        if gate not in self._at:
+            return []
+        self._at[gate].hurried = True
+        return self.waiting(gate)
+
+
+def _wait_in(body: Manifest) -> SharedWait | None:
+    raw = body.get("status", {}).get("wait")
+    try:
+        return SharedWait.model_validate(raw) if raw else None
+    except ValidationError:
+        return None  # another version's; the package's next step writes its own
