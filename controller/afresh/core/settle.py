@@ -17,6 +17,7 @@ from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, Start, Verdict, sync_verdict, verdict_of
 from afresh.core.job_inputs import is_out_of_date
 from afresh.core.observed import Episode, Member, Observed
+from afresh.core.overlap import bounded
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
 from afresh.core.shared_waits import NO_WAITS, Waits, is_shared, waits_after
@@ -36,7 +37,8 @@ class Standing:
 
     `removed` are subtasks that are no longer in the package: kept so that an attempt's number
     never repeats, and live until their pod has ended. `over` has one settlement for each episode
-    that has none of its subtasks left: that of the one it was at.
+    that has none of its subtasks left: that of the one it was at. `conflicts` are paths that
+    subtasks have changed at the same time.
     """
 
     records: tuple[SubtaskRecord, ...]
@@ -47,6 +49,7 @@ class Standing:
     live: tuple[tuple[Episode, Live], ...] = ()
     syncs: Syncs = NO_SYNCS
     waits: Waits = NO_WAITS
+    conflicts: tuple[str, ...] = ()
 
     def record(self, subtask: str) -> SubtaskRecord:
         """Return the record of one subtask. Raises KeyError for an unknown id."""
@@ -99,11 +102,22 @@ def stand(seen: Observed) -> Standing:
         live=live,
         syncs=syncs,
         waits=waits_after(seen, ends, [*live, *at_work]),
+        conflicts=_conflicts(seen, settlements),
     )
 
 
 def _probed(record: SubtaskRecord, syncs: Syncs, seen: Observed) -> SubtaskRecord:
     return records.after_probe(record, syncs.probe, now=seen.now) if syncs.probe else record
+
+
+def _conflicts(seen: Observed, settlements: Iterable[Settlement]) -> tuple[str, ...]:
+    """Return the conflicts known so far and those that have just been told of."""
+    status = seen.package.status
+    is_edited = seen.package.metadata.generation != status.observed_generation
+    known = () if is_edited else status.conflicts
+    results = (item.ended.result for item in settlements)
+    told = (result.unpushed.conflicts for result in results if result and result.unpushed)
+    return bounded((*known, *(path for paths in told for path in paths)))
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
