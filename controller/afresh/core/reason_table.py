@@ -94,7 +94,8 @@ _ABOUT_PACKAGES = (
         "Nothing; it goes on by itself. Where it is stalled, fix what the message names."),
     ReasonRow("GateClosed", _PACKAGE,
         "The provider limits the rate of the package's Secret. Now and then one package tries; "
-        "all others that use the Secret wait.",
+        "all others that use the Secret wait. After an hour without an answer the package is "
+        "`Stalled`, and one tries every 15 minutes.",
         "Nothing; the gate opens by itself."),
     ReasonRow("ClassBusy", _PACKAGE,
         "As many episodes of the AgentClass run as its `maxConcurrentEpisodes` allows.",
