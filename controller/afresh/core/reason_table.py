@@ -150,6 +150,11 @@ _ABOUT_SUBTASKS = (
     ReasonRow("Verified", _SUBTASK,
         "The acceptance command passed and the commit is on the branch.",
         _NOTHING),
+    ReasonRow("CommitMissing", _SUBTASK,
+        "It was recorded as done, and the repository has no commit that did it: the branch was "
+        "changed, or somebody else wrote the episode's Report.",
+        "See who changed the branch, or who may make pods in the namespace. Raise the revision to "
+        "have it done again; or restore the commit and skip the subtask."),
     ReasonRow("TooManyFailures", _SUBTASK,
         "It failed `spec.maxConsecutiveFailures` times in a row. What depends on it does not "
         "start; the others go on.",

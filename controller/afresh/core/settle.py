@@ -93,8 +93,11 @@ def stand(seen: Observed) -> Standing:
     ends = [(item.episode, item.ended) for item in settlements]
     ends += [(episode, one) for episode, one in sync_verdicts if isinstance(one, Ended)]
     at_work = [(episode, one) for episode, one in sync_verdicts if isinstance(one, Live)]
+    missing = _missing(settlements, syncs)
     return Standing(
-        records=tuple(_probed(record, syncs, seen) for record in current),
+        records=tuple(
+            records.without_commit(_probed(record, syncs, seen), missing) for record in current
+        ),
         removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
         usage=usage_after(seen.package.status.usage, [item.ended for item in over]),
         settlements=settlements,
@@ -118,6 +121,13 @@ def _conflicts(seen: Observed, settlements: Iterable[Settlement]) -> tuple[str, 
     results = (item.ended.result for item in settlements)
     told = (result.unpushed.conflicts for result in results if result and result.unpushed)
     return bounded((*known, *(path for paths in told for path in paths)))
+
+
+def _missing(settlements: Iterable[Settlement], syncs: Syncs) -> frozenset[str]:
+    """The recorded commits that runners have just looked for in vain."""
+    reports = (item.ended.report for item in settlements)
+    found = (commit for report in reports if report for commit in report.missing)
+    return frozenset((*found, *syncs.missing))
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
