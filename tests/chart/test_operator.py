@@ -196,7 +196,8 @@ def test_what_is_switched_off_is_not_there(value: str, gone: str) -> None:
 
 
 def test_everything_is_in_the_releases_namespace_or_in_none() -> None:
-    clusters = {"ClusterRole", "ClusterRoleBinding"}
+    clusters = {"ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy",
+                "ValidatingAdmissionPolicyBinding"}  # fmt: skip
     objects = [item for item in render("afresh", TWO) if item["kind"] not in clusters]
 
     assert {item["metadata"].get("namespace") for item in objects} == {SYSTEM}
@@ -208,3 +209,29 @@ def test_two_releases_share_no_name() -> None:
         return {(item["kind"], item["metadata"]["name"]) for item in objects}
 
     assert not names("first") & names("second")
+
+
+def test_the_policies_on_episodes_are_there_unless_they_are_not_wanted() -> None:
+    policy = "ValidatingAdmissionPolicy"
+    names = [item["metadata"]["name"] for item in render() if item["kind"] == policy]
+
+    kinds_seen = ("connections", "pods", "tokens", "workloads")
+    assert sorted(names) == [f"afresh-operator-episode-{kind}" for kind in kinds_seen]
+    assert policy not in kinds(render("afresh", "admission.episodes=false"))
+
+
+def test_the_policies_on_episodes_hold_in_the_namespaces_that_are_served_alone() -> None:
+    bindings = [
+        item["spec"].get("matchResources")
+        for item in render("afresh", 'namespaces=["team-a"]')
+        if item["kind"] == "ValidatingAdmissionPolicyBinding"
+    ]
+
+    (expression,) = bindings[0]["namespaceSelector"]["matchExpressions"]
+    assert expression["values"] == ["team-a"]
+    assert bindings == bindings[:1] * 4
+    assert not any(
+        "matchResources" in item["spec"]
+        for item in render()
+        if item["kind"] == "ValidatingAdmissionPolicyBinding"
+    )
