@@ -173,6 +173,27 @@ def test_of_two_replicas_each_may_pass_reports_on_to_the_other() -> None:
     assert policy["egress"][0]["ports"] == policy["ingress"][0]["ports"]
 
 
+@pytest.mark.parametrize("values", [(), (TWO,)], ids=["one replica", "two replicas"])
+def test_the_one_secret_of_the_operator_is_empty_and_the_only_one_that_it_may_touch(
+    values: tuple[str, ...],
+) -> None:
+    objects = render("afresh", *values)
+
+    secret = one(objects, "Secret")
+    assert not {"data", "stringData", "immutable"} & set(secret)
+    assert environment_of(objects)["AFRESH_REPORT_SECRET"] == secret["metadata"]["name"]
+    rules = [
+        (item["kind"], rule)
+        for item in objects
+        for rule in item.get("rules", [])
+        if {"secrets", "*"} & set(rule["resources"])
+    ]
+    names = [secret["metadata"]["name"]]
+    verbs = ["get", "patch"]
+    want = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": names, "verbs": verbs}
+    assert rules == [("Role", want)]
+
+
 def test_nobody_scrapes_where_the_values_name_nobody() -> None:
     objects = render("afresh", "networkPolicy.metricsFrom=[]")
 
