@@ -91,10 +91,17 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 	pin --python-version 3.13 pyproject.toml -o $$images/runner.txt; \
 	pin --python-version 3.13 --extra operator pyproject.toml -o $$images/operator.txt; \
 	pin --python-version 3.13 $$images/build.in -o $$images/build.txt; \
+	pin --python-version 3.13 $$images/node.in -o $$images/node.txt; \
 	pin --python-version 3.13 --override $$images/aider-overrides.txt $$images/aider.in \
 	  -o $$images/aider.txt; \
 	pin --python-version 3.11 --universal --extra cli --extra operator --group dev --group docs \
 	  pyproject.toml -o deploy/requirements/dev.txt
+
+.PHONY: npm-locks
+npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (needs npm)
+	@set -e; for folder in deploy/images/npm/*/; do (cd "$$folder"; rm -f package-lock.json; \
+	  npm install --package-lock-only --ignore-scripts --no-audit --no-fund \
+	    --omit-lockfile-registry-resolved); done
 
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)

@@ -9,9 +9,9 @@ if why=$(python3 deploy/cluster check 2>&1); then
     python3 deploy/cluster install
     # Ten minutes of building that a contributor is not asked for; its tests are left out without it.
     if [ "${CI:-}" = true ]; then python3 deploy/cluster install --only kueue; fi
-    # Other shells, a real Git LFS client and a real SSH server, for the tests of the episode.
+    # Other shells, a real Git LFS client, and real SSH and web servers, for the tests of the episode.
     missing=()
-    for package in busybox-static git-lfs openssh-server; do
+    for package in busybox-static git-lfs nginx-light openssh-server; do
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
     if [ "${#missing[@]}" -gt 0 ]; then

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
+from afresh.api.package_status import SharedWait
+from afresh.core.reasons import Reason
+from afresh.core.shared_causes import Cause as Shared
 from deploy.docs.edits import edited
 from deploy.docs.events import Cause, Event
 from deploy.docs.world import World, new_class
@@ -105,7 +109,44 @@ def _with_price_limit(limit: str | None) -> Callable[[World], World]:
     return apply
 
 
+def _shared(cause: Shared, reason: Reason) -> Callable[[World], World]:
+    """Another package tries, and this one waits behind the gate."""
+
+    def apply(world: World) -> World:
+        wait = SharedWait(
+            cause=cause,
+            key="key",
+            since=world.now,
+            until=world.now + timedelta(days=1),
+            reason=reason,
+            message="See to it.",
+        )
+        return replace(world, wait=wait)
+
+    return apply
+
+
 BREAKAGES = (
+    Breakage(
+        "an image that cannot be pulled",
+        Cause.LOOP,
+        _shared(Shared.IMAGE, Reason.IMAGE_NOT_PULLED),
+        _of_world(wait=None),
+    ),
+    Breakage(
+        "a pod that fits no node",
+        Cause.LOOP,
+        _shared(Shared.FIT, Reason.NEVER_FITS),
+        _of_world(wait=None),
+    ),
+    Breakage(
+        "a git server that is away",
+        Cause.LOOP,
+        _shared(Shared.REPOSITORY, Reason.GIT_UNREACHABLE),
+        _of_world(wait=None),
+    ),
+    Breakage("the first pods start", Cause.LOOP, _of_world(first_free=0), _of_world(first_free=4)),
+    Breakage("the nodes are full", Cause.LOOP, _of_world(room=0), _of_world(room=10)),
     Breakage(
         "class deleted",
         Cause.PERSON,

@@ -105,6 +105,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "marker": "Its marker.",
         "revision": "The revision that is wanted of it.",
         "epic": "The epic that it is part of; empty where it has none.",
+        "commit": "The commit that is recorded of it; absent unless it is done.",
     },
     report.Report: {
         "episode": "The Job's name.",
@@ -114,6 +115,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "head": "The branch's head after the last push.",
         "planDigest": "The digest of the plan that was pushed.",
         "pushPassed": "Whether the server has taken a push to the branch.",
+        "missing": "Commits that the Order names and the repository lacks, at most 20.",
         "usage": "What the model's answers counted.",
         "notBefore": "The provider's reset time, in seconds since the epoch.",
         "fault": "How the provider failed last, where it did and waiting helps.",

@@ -77,6 +77,12 @@ def batching() -> Iterator[Event]:
         yield Event(outcome, Cause.LOOP, _ended(outcome))
 
 
+def looking() -> Iterator[Event]:
+    """What an episode finds of the subtasks before its own."""
+    yield Event(Outcome.SUCCESS, Cause.LOOP, _ended(Outcome.SUCCESS))
+    yield Event("a commit is missing", Cause.LOOP, _commit_missing)
+
+
 def time_passes() -> Iterator[Event]:
     """The loop looks once more, now or when what it waits for is over."""
     yield Event("the wait is over", Cause.LOOP, _wait_over)
@@ -154,6 +160,19 @@ def _first_of_batch_done(world: World) -> World | None:
     first = Result(id=episode.members[0].subtask, outcome=Outcome.SUCCESS, commit="c0ffee")
     report = Report(episode=episode.name, stage="pushed", results=(first,))
     return _with_episode(world, replace(episode, report=report))
+
+
+def _commit_missing(world: World) -> World | None:
+    found = {record.commit for record in world.package.status.subtasks if record.commit}
+    ended = _ended(Outcome.CANCELLED)(world)
+    if ended is None or not found:
+        return None
+    reports = ((item, item.report) for item in ended.episodes)
+    told = (
+        replace(item, report=replace(report, missing=tuple(found))) if report else item
+        for item, report in reports
+    )
+    return replace(ended, episodes=tuple(told))
 
 
 def _job_deleted(world: World) -> World | None:

@@ -28,6 +28,7 @@ from deploy.docs.events import (
     batching,
     ends,
     ends_of_each_kind,
+    looking,
     queueing,
     scheduling,
     time_passes,
@@ -71,6 +72,7 @@ def explored() -> Explored:
         _explore(new_world(**one, **limits), whole),
         _explore(new_world(**one), crowded),
         _explore(new_world(**two, maxConsecutiveFailures=1), batch),
+        _explore(new_world(second={}), [*looking(), *time_passes()]),
         _created(created_in(new_world(second={}))),
         _created([new_world(second={}, suspend=True)]),
     ]

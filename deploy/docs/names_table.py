@@ -49,6 +49,8 @@ READ = (
         _JOBS,
         "the generations of package and class that it was made from",
     ),
+    Name(at.ANNOTATION_INPUTS, _JOBS, "a digest of what in them it was made from"),
+    Name(at.ANNOTATION_IMAGES, _JOBS, "a digest of the images of the package's episodes"),
     Name(at.ANNOTATION_GATE, _JOBS, "the gate that the episode probes, and its step"),
     Name(at.ANNOTATION_BUDGET, _JOBS, "what was set aside for it of the budget, as JSON"),
     Name(at.ANNOTATION_PLAN, _JOBS, "of a sync: the digest of the plan that it pushes"),

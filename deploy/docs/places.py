@@ -57,6 +57,7 @@ SUBTASK = Layout(
         ("Running", "Done"): Place("M600 216 C 700 216 680 104 756 104", 684, 78),
         ("Running", "NeedsReview"): Place("M600 246 H756", 668, 239),
         ("Running", "Skipped"): Place("M600 262 C 700 272 660 366 756 366", 656, 326, "end"),
+        ("Done", "NeedsReview"): Place("M790 132 V206", 799, 172, "start"),
         (ANY, "Skipped"): Place("M600 386 H756", 668, 404),
         (ANY, END): Place("M520 396 V430", 530, 420, "start"),
         ("settled", "Pending"): Place("M760 430 C 740 482 120 520 120 274", 250, 470),

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from afresh.api.agent_class import AgentClass, Gate
+from afresh.api.package_status import SharedWait
 from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Order
 from afresh.contract.report import Report
@@ -37,7 +38,8 @@ class World:
 
     `broken` names the one thing that is wrong, if any; it went wrong in the phase `broken_in`.
     `refuses`: the API server does not let Jobs be created. `busy`: other packages run as many
-    episodes as the class may have.
+    episodes as the class may have. `wait` is a shared cause that another package tries;
+    `first_free` and `room` are what others leave of new Jobs.
     """
 
     package: WorkPackage
@@ -47,6 +49,9 @@ class World:
     rival: str | None = None
     refuses: bool = False
     busy: bool = False
+    wait: SharedWait | None = None
+    first_free: int | None = None
+    room: int | None = None
     broken: str = ""
     broken_in: str = ""
     now: datetime = START
@@ -59,7 +64,14 @@ class World:
             agent_class=self.agent_class,
             rival=self.rival,
             episodes=self.episodes,
-            others=Others(gate=self.gate, gate_class="claude", class_free=0 if self.busy else None),
+            others=Others(
+                gate=self.gate,
+                gate_class="claude",
+                class_free=0 if self.busy else None,
+                waits=(self.wait,) if self.wait else (),
+                first_free=self.first_free,
+                room=self.room,
+            ),
         )
 
 

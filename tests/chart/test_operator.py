@@ -173,6 +173,27 @@ def test_of_two_replicas_each_may_pass_reports_on_to_the_other() -> None:
     assert policy["egress"][0]["ports"] == policy["ingress"][0]["ports"]
 
 
+@pytest.mark.parametrize("values", [(), (TWO,)], ids=["one replica", "two replicas"])
+def test_the_one_secret_of_the_operator_is_empty_and_the_only_one_that_it_may_touch(
+    values: tuple[str, ...],
+) -> None:
+    objects = render("afresh", *values)
+
+    secret = one(objects, "Secret")
+    assert not {"data", "stringData", "immutable"} & set(secret)
+    assert environment_of(objects)["AFRESH_REPORT_SECRET"] == secret["metadata"]["name"]
+    rules = [
+        (item["kind"], rule)
+        for item in objects
+        for rule in item.get("rules", [])
+        if {"secrets", "*"} & set(rule["resources"])
+    ]
+    names = [secret["metadata"]["name"]]
+    verbs = ["get", "patch"]
+    want = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": names, "verbs": verbs}
+    assert rules == [("Role", want)]
+
+
 def test_nobody_scrapes_where_the_values_name_nobody() -> None:
     objects = render("afresh", "networkPolicy.metricsFrom=[]")
 
@@ -196,7 +217,8 @@ def test_what_is_switched_off_is_not_there(value: str, gone: str) -> None:
 
 
 def test_everything_is_in_the_releases_namespace_or_in_none() -> None:
-    clusters = {"ClusterRole", "ClusterRoleBinding"}
+    clusters = {"ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy",
+                "ValidatingAdmissionPolicyBinding"}  # fmt: skip
     objects = [item for item in render("afresh", TWO) if item["kind"] not in clusters]
 
     assert {item["metadata"].get("namespace") for item in objects} == {SYSTEM}
@@ -208,3 +230,29 @@ def test_two_releases_share_no_name() -> None:
         return {(item["kind"], item["metadata"]["name"]) for item in objects}
 
     assert not names("first") & names("second")
+
+
+def test_the_policies_on_episodes_are_there_unless_they_are_not_wanted() -> None:
+    policy = "ValidatingAdmissionPolicy"
+    names = [item["metadata"]["name"] for item in render() if item["kind"] == policy]
+
+    kinds_seen = ("connections", "pods", "tokens", "workloads")
+    assert sorted(names) == [f"afresh-operator-episode-{kind}" for kind in kinds_seen]
+    assert policy not in kinds(render("afresh", "admission.episodes=false"))
+
+
+def test_the_policies_on_episodes_hold_in_the_namespaces_that_are_served_alone() -> None:
+    bindings = [
+        item["spec"].get("matchResources")
+        for item in render("afresh", 'namespaces=["team-a"]')
+        if item["kind"] == "ValidatingAdmissionPolicyBinding"
+    ]
+
+    (expression,) = bindings[0]["namespaceSelector"]["matchExpressions"]
+    assert expression["values"] == ["team-a"]
+    assert bindings == bindings[:1] * 4
+    assert not any(
+        "matchResources" in item["spec"]
+        for item in render()
+        if item["kind"] == "ValidatingAdmissionPolicyBinding"
+    )

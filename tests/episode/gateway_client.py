@@ -11,6 +11,7 @@ import aiohttp
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.gateway.anthropic_api import AnthropicApi
+from afresh.episode.gateway.bounds import PATIENCE, Patience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import ModelApi, Upstream
 from afresh.episode.gateway.server import Gateway
@@ -38,12 +39,14 @@ def make_gateway(
     budget: Budget | None = None,
     authorities: Path = Path("/nowhere"),
     port: int = 0,
+    patience: Patience = PATIENCE,
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
         api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
     )
-    return Gateway(upstream, Meter(max_turns, prices, budget), Log(Redactor()), port)
+    meter = Meter(max_turns, prices, budget)
+    return Gateway(upstream, meter, Log(Redactor()), port, patience)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from aiohttp import web
 
-from afresh.episode.gateway.bounds import BODY_LIMIT, LARGE_AT_ONCE, SMALL
+from afresh.episode.gateway.bounds import BODY_LIMIT, LARGE_AT_ONCE, SMALL, VALUES
 from tests.episode.gateway_client import MESSAGES, talking
 from tests.episode.upstream import events, streams
 
@@ -48,6 +48,7 @@ async def test_model_of_the_class_is_what_the_provider_is_asked_for(asked: dict[
         pytest.param(b'["model"]', {}, 400, id="not an object"),
         pytest.param(b'{"a": NaN}', {}, 400, id="not JSON for everybody"),
         pytest.param(b'{"a":' * 100_000, {}, 400, id="nested too deeply"),
+        pytest.param(b'{"a":[' + b"[]," * VALUES + b"1]}", {}, 413, id="of too many values"),
         pytest.param(gzip.compress(b"{}"), {"Content-Encoding": "gzip"}, 400, id="compressed"),
         pytest.param(b" " * BODY_LIMIT + b"{}", {}, 413, id="too large"),
         pytest.param(chunks(b" " * BODY_LIMIT, b"{}"), {}, 413, id="too large, not said before"),
@@ -77,6 +78,24 @@ async def test_model_that_is_named_twice_reaches_the_provider_once():
 
     pairs = json.loads(talk.provider.asked[0].body, object_pairs_hook=tuple)
     assert pairs == (("model", "claude-x"), ("stream", True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [",[{" * VALUES, '\\",' * VALUES, "\u7d04" * 2_000_000],
+    ids=["marks", "quotes", "words"],
+)
+async def test_text_of_many_marks_and_letters_passes_as_it_is_and_no_longer(text: str):
+    sent = json.dumps({"model": "claude-x", "text": text}, ensure_ascii=False).encode()
+    async with (
+        talking(streams(*events()), model="claude-x") as talk,
+        talk.client.post(MESSAGES, data=io.BytesIO(sent)) as answer,
+    ):
+        assert answer.status == 200
+
+    body = talk.provider.asked[0].body
+    assert json.loads(body)["text"] == text
+    assert len(body) <= len(sent)
 
 
 async def test_half_a_surrogate_pair_passes_as_it_is():

@@ -68,7 +68,12 @@ def test_contradicting_change_of_somebody_else_is_a_conflict_and_stays(pod: Pod,
     )
 
     assert pod.result.outcome is Outcome.CONFLICT, pod.log
-    assert pod.result.message == 'The branch "afresh/demo" was changed by somebody else.'
+    assert pod.result.message == (
+        'The work contradicts what others have pushed to the branch "afresh/demo" in hello.txt; it '
+        "is done again on top of that."
+    )
+    assert pod.result.unpushed
+    assert pod.result.unpushed.conflicts == ("hello.txt",)
     assert remote.file(BRANCH, "hello.txt") == "salve"
 
 
@@ -86,6 +91,20 @@ def test_parts_of_a_bare_repository_that_two_have_pushed_do_not_become_one(
     assert pod.result.outcome is Outcome.OUT_OF_SCOPE, pod.log
     assert pod.result.message.endswith(" Details: b")
     assert "b/HEAD" not in remote.files(BRANCH)
+
+
+def test_only_the_files_that_both_have_changed_are_named(pod: Pod, remote: Remote):
+    remote.commit(BRANCH, {"hello.txt": "hi\n", "a": "a"}, base="main")
+    theirs = {"hello.txt": "salve\n", "a": "b", ".afresh/PLAN.md": PLAN}
+
+    pod.run(
+        make_order(remote.url, f"echo x > own.txt; {WORK}"),
+        meanwhile(pod, lambda: remote.commit(BRANCH, theirs, message="Latin")),
+    )
+
+    assert pod.result.outcome is Outcome.CONFLICT, pod.log
+    assert pod.result.unpushed
+    assert pod.result.unpushed.conflicts == ("hello.txt",)
 
 
 def test_changes_that_fail_verify_on_top_of_the_others_are_not_pushed(pod: Pod, remote: Remote):

@@ -11,7 +11,7 @@ from typing import Any
 
 from afresh.contract import codec, report
 from afresh.contract.order import Order, Task
-from afresh.contract.report import SYNC_ID, Report, Result, Usage
+from afresh.contract.report import SYNC_ID, Report, Result, Unpushed, Usage
 from afresh.contract.words import Marker, Outcome
 from afresh.core.plan_file import Plan, digest, parse, render
 from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
@@ -30,6 +30,8 @@ class Branch:
 
     plan: str = ""
     commits: dict[tuple[str, int], str] = field(default_factory=dict)
+    changed: list[tuple[str, ...]] = field(default_factory=list)
+    """The paths of each push, the oldest first."""
 
 
 @dataclass
@@ -43,6 +45,8 @@ class Runner:
     final: bool = False
     stopped: bool = False
     prepared: bool = False
+    base: int = 0
+    """How many pushes were on the branch that it works on."""
     worked: int = 0
     """For how many turns it has been at its next task."""
 
@@ -108,6 +112,8 @@ class Node:
     """The episodes whose agents were started, in that order."""
     lasts: Callable[[Task, int], int] = field(default=lambda *_: 1)
     """How many turns the work on a subtask takes."""
+    changes: Callable[[Task], tuple[str, ...]] = field(default=lambda _: ())
+    """The paths to which the work on a subtask appends something."""
     lingers: int = 0
     """For how many turns a Job goes on after its pod has ended."""
     over: dict[str, int] = field(default_factory=dict)
@@ -233,7 +239,8 @@ class Node:
         if stuck.order.tasks:
             self.ran.append(stuck.order.episode)
             self._check_room(stuck.order)
-        self.runners[uid] = Runner(order=stuck.order, attempts=stuck.attempts)
+        base = len(self.branch_of(stuck.order.package).changed)
+        self.runners[uid] = Runner(order=stuck.order, attempts=stuck.attempts, base=base)
         self.api.put_part(PODS, pod, "status", _status(None))
 
     def _check_room(self, order: Order) -> None:
@@ -303,6 +310,11 @@ class Node:
             return
         runner.worked = 0
         outcome, commit = self._do(task, runner, branch)
+        both = self._push_changes(task, runner, branch) if commit else ()
+        if both:
+            outcome, commit = Outcome.CONFLICT, None
+        elif commit:
+            branch.commits.setdefault((task.id, task.revision), commit)
         marker = marker_after(task, outcome)
         if marker is not Marker.PENDING:
             lines = {line.id: line for line in order.plan}
@@ -310,7 +322,10 @@ class Node:
             lines[task.id] = replace(lines[task.id], marker=marker)
             self._push(runner, branch, tuple(lines.values()))
         used = self._used(runner, outcome)
-        told = Result(id=task.id, outcome=outcome, commit=commit, message="So.", usage=used)
+        unpushed = Unpushed(conflicts=both) if both else None
+        told = Result(
+            id=task.id, outcome=outcome, commit=commit, message="So.", usage=used, unpushed=unpushed
+        )
         runner.results = (*runner.results, told)
         runner.final = commit is None or len(runner.results) == len(order.tasks)
 
@@ -330,9 +345,17 @@ class Node:
         outcome = self.judge(task, runner.attempts[task.id])
         if outcome is not Outcome.SUCCESS:
             return outcome, None
-        commit = f"{task.id}-r{task.revision}"
-        branch.commits[task.id, task.revision] = commit
-        return outcome, commit
+        return outcome, f"{task.id}-r{task.revision}"
+
+    def _push_changes(self, task: Task, runner: Runner, branch: Branch) -> tuple[str, ...]:
+        """Push what changed, or return the paths that others have changed since the start."""
+        mine = self.changes(task)
+        theirs = {path for paths in branch.changed[runner.base :] for path in paths}
+        both = tuple(path for path in mine if path in theirs)
+        if not both and (task.id, task.revision) not in branch.commits:
+            branch.changed.append(mine)
+            runner.base = len(branch.changed)
+        return both
 
     def _used(self, runner: Runner, outcome: Outcome) -> Usage:
         if outcome is Outcome.TRANSIENT:

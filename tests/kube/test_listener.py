@@ -34,11 +34,13 @@ async def broken(_: Request) -> Answer:
     raise KeyError("a bug")
 
 
-async def never(_: Request) -> Answer:
+async def never(request: Request) -> Answer:
+    unanswered.append(request)
     await asyncio.Event().wait()
     raise AssertionError("nothing sets it")
 
 
+unanswered: list[Request] = []
 ROUTES = {
     "/": {"GET": echo, "POST": echo},
     "/large": {"GET": large},
@@ -177,6 +179,33 @@ async def test_where_every_place_is_taken_the_busiest_address_gives_up_its_oldes
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert (given_up, kept) == (b"", True)
     assert other.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_answers_that_take_long_keep_no_place_from_another_address() -> None:
+    async with (
+        listening(Limits(connections=2)) as port,
+        connected(port) as (_, first), connected(port) as (_, second),
+    ):  # fmt: skip
+        unanswered.clear()
+        for writer in (first, second):
+            writer.write(GET.replace(b"/ ", b"/never "))
+        while len(unanswered) < 2:
+            await asyncio.sleep(0)
+        answers = [await talk(port, GET, host="127.0.0.2") for _ in range(2)]
+
+    assert [answer[:12] for answer in answers] == [b"HTTP/1.1 200"] * 2
+
+
+async def test_where_each_address_has_one_place_the_oldest_is_given_up() -> None:
+    async with (
+        listening(Limits(connections=2)) as port,
+        connected(port) as (oldest, _), connected(port, "127.0.0.3"),
+    ):  # fmt: skip
+        answer = await talk(port, GET, host="127.0.0.2")
+        given_up = await rest(oldest)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert given_up == b""
 
 
 async def test_tls_is_of_the_newest_version_and_has_the_certificate_that_is_pinned() -> None:

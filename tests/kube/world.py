@@ -146,7 +146,11 @@ class World:
             self.node,
             api=api,
             branches={
-                name: Branch(plan=branch.plan, commits=dict(branch.commits))
+                name: Branch(
+                    plan=branch.plan,
+                    commits=dict(branch.commits),
+                    changed=list(branch.changed),
+                )
                 for name, branch in self.node.branches.items()
             },
             runners={uid: replace(runner) for uid, runner in self.node.runners.items()},

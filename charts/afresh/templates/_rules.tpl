@@ -12,6 +12,10 @@
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]
+# The admission policies know by this verb who may make an episode's Job.
+- apiGroups: [afresh.dev]
+  resources: [episodes]
+  verbs: [run]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, patch]

@@ -145,6 +145,11 @@ class WorkPackageStatus(ObjectStatus):
     """How the plan was pushed where no episode did it; absent: that was never needed."""
     push_passed: str = Field(default="", max_length=16)
     """The hash of the repository, branch and Secret with which the server has taken a push."""
+    conflicts: tuple[Annotated[str, Field(max_length=80)], ...] = Field(default=(), max_length=8)
+    """Paths that subtasks have changed at the same time; an edit of the package clears them.
+
+    Subtasks that may change them run one at a time, those without `files` among them.
+    """
     last_handled_cancel: str = Field(default="", max_length=MAX_REQUEST)
     """The value of the annotation afresh.dev/cancel-requested-at that was last acted on."""
     last_handled_retry: str = Field(default="", max_length=MAX_REQUEST)

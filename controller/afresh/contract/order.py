@@ -100,6 +100,7 @@ class PlanLine:
     """One line of the plan as the status has it when the Order is written.
 
     `revision` is the one that is wanted of the subtask; `epic` is empty where it has none.
+    `commit` is what is recorded of a subtask that is done.
     """
 
     id: str
@@ -107,6 +108,7 @@ class PlanLine:
     marker: Marker
     revision: int = 0
     epic: str = ""
+    commit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,10 +82,10 @@ class Report:
 
     `final` is false while the episode goes on: what stands in the termination message after a kill
     is then how far it came. A result with a commit holds at once: the commit is on the branch. A
-    subtask without a result in a final Report was not begun. `phases` are seconds since the epoch,
-    by name (see PHASES). `not_before` is the provider's reset time in seconds since the epoch,
-    `fault` how it failed last, where it did. `push_passed`: the server has taken a push to the
-    branch.
+    subtask without a result in a final Report was not begun. `missing` are commits that the Order
+    names and the repository lacks; there may be more. `phases` are seconds since the epoch, by name
+    (see PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` how
+    it failed last, where it did. `push_passed`: the server has taken a push to the branch.
     """
 
     episode: str
@@ -95,6 +95,7 @@ class Report:
     head: str | None = None
     plan_digest: str | None = None
     push_passed: bool = False
+    missing: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     not_before: float | None = None
     fault: ProviderFault | None = None

@@ -168,4 +168,5 @@ class Decision:
     notes: tuple[Note, ...] = ()
     syncs: Syncs = NO_SYNCS
     wait: SharedWait | None = None
+    conflicts: tuple[str, ...] = ()
     recheck_after: timedelta | None = None

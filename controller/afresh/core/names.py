@@ -6,7 +6,8 @@ from datetime import UTC
 
 from afresh.api.agent_class import Gate
 
-MAX_NAME = 63
+# A pod's name is its Job's with a hyphen and five characters: of a longer one the tail is cut.
+MAX_NAME = 57
 FIRST_UID = 200_000
 LAST_UID = 2_000_000_000
 
@@ -24,14 +25,22 @@ def subtask_name(package: str, subtask_id: str) -> str:
 
 
 def job_name(package: str, subtask_id: str, attempt: int, uid: str) -> str:
-    """Return the name of the Job of one episode; it is at most 63 characters long."""
-    tail = f"-{attempt}-{short_hash(uid, subtask_id)}"
-    return f"{package}-{slug_of(subtask_id)}"[: MAX_NAME - len(tail)].rstrip("-.") + tail
+    """Return the name of the Job of one episode."""
+    return _with_tail(f"{package}-{slug_of(subtask_id)}", attempt, short_hash(uid, subtask_id))
 
 
 def sync_name(package: str, attempt: int, uid: str) -> str:
     """Return the name of a Job that only pushes the plan; no subtask's Job has it."""
-    return f"{package}-plan-{attempt}-{short_hash(uid)}"
+    return _with_tail(f"{package}-plan", attempt, short_hash(uid))
+
+
+def _with_tail(stem: str, attempt: int, known: str) -> str:
+    """Return a Job's name; its pod can be told from any other by its end, which has an x.
+
+    The admission policy for connections sees nothing of a pod but its name.
+    """
+    tail = f"-{attempt}-x{known}"
+    return stem[: MAX_NAME - len(tail)].rstrip("-.") + tail
 
 
 def user_id(uid: str, subtask_id: str) -> int:

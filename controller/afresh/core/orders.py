@@ -120,9 +120,15 @@ def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple
             marker=_marker(records[item.id]),
             revision=item.revision,
             epic=epic_of(item),
+            commit=_commit(records[item.id]),
         )
         for item in package.spec.subtasks
     )
+
+
+def _commit(record: SubtaskRecord) -> str | None:
+    """The commit that the repository must have."""
+    return (record.commit or None) if record.marker is Marker.DONE else None
 
 
 def title_of(entry: SubtaskEntry) -> str:

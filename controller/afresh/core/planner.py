@@ -69,6 +69,7 @@ def decide(seen: Observed) -> Decision:
         notes=tuple(_notes(seen, standing, answer, records)),
         syncs=standing.syncs,
         wait=answer.wait,
+        conflicts=standing.conflicts,
         recheck_after=_recheck(seen, standing, answer),
     )
 

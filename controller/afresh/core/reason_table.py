@@ -95,7 +95,8 @@ _ABOUT_PACKAGES = (
     ReasonRow("GateClosed", _PACKAGE,
         "The provider limits the rate of the package's Secret, is overloaded, or cannot be "
         "reached; the message says which. Now and then one package tries; all others that use the "
-        "Secret wait.",
+        "Secret wait. After an hour without an answer the package is `Stalled`, and one tries "
+        "every 15 minutes.",
         "Nothing; the gate opens by itself."),
     ReasonRow("ClassBusy", _PACKAGE,
         "As many episodes of the AgentClass run as its `maxConcurrentEpisodes` allows.",
@@ -150,6 +151,11 @@ _ABOUT_SUBTASKS = (
     ReasonRow("Verified", _SUBTASK,
         "The acceptance command passed and the commit is on the branch.",
         _NOTHING),
+    ReasonRow("CommitMissing", _SUBTASK,
+        "It was recorded as done, and the repository has no commit that did it: the branch was "
+        "changed, or somebody else wrote the episode's Report.",
+        "See who changed the branch, or who may make pods in the namespace. Raise the revision to "
+        "have it done again; or restore the commit and skip the subtask."),
     ReasonRow("TooManyFailures", _SUBTASK,
         "It failed `spec.maxConsecutiveFailures` times in a row. What depends on it does not "
         "start; the others go on.",

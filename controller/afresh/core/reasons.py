@@ -37,6 +37,7 @@ class Reason(StrEnum):
     # of a subtask
     WAITING = "Waiting"
     VERIFIED = "Verified"
+    COMMIT_MISSING = "CommitMissing"
     TOO_MANY_FAILURES = "TooManyFailures"
     SKIPPED_BY_USER = "SkippedByUser"
     REMOVED = "Removed"

@@ -3,7 +3,7 @@
 Knows nothing of other subtasks, and of an episode only how it ended.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar, assert_never
@@ -48,13 +48,17 @@ STALLING = frozenset(map(str, (Outcome.AUTH, Outcome.CONFIG, Outcome.BRANCH_IN_U
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syncs:
-    """How the plan's own Jobs stand. `pushed` is the digest of what one has just pushed."""
+    """How the plan's own Jobs stand. `pushed` is the digest of what one has just pushed.
+
+    `missing` are recorded commits that one has just not found.
+    """
 
     record: PlanSync | None = None
     live: Episode | None = None
     pushed: str = ""
     head: str = ""
     probe: "Probe | None" = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +230,18 @@ def in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
     return updated(record, phase=phase, marker=MARKERS[phase])
 
 
+def without_commit(record: SubtaskRecord, missing: Collection[str]) -> SubtaskRecord:
+    """Return the record, no longer done if the repository lacks the commit that did it."""
+    if record.phase is not SubtaskPhase.DONE or record.commit not in missing:
+        return record
+    message = (
+        f"Its commit {record.commit} is not in the repository: raise its revision to have it done "
+        "again, or restore the commit and skip the subtask."
+    )
+    lost = updated(record, reason=Reason.COMMIT_MISSING, message=message)
+    return in_phase(lost, SubtaskPhase.NEEDS_REVIEW)
+
+
 def removed(record: SubtaskRecord) -> SubtaskRecord:
     """Return the record of a subtask that is no longer in the package."""
     gone = updated(
@@ -288,7 +304,8 @@ def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -
         message=ended.message,
         not_before=_not_before(ended, failures, now),
     )
-    return replace(syncs, record=failed, probe=probe)
+    missing = report.missing if report else ()
+    return replace(syncs, record=failed, probe=probe, missing=missing)
 
 
 def _probe_of(ended: Ended) -> Probe | None:

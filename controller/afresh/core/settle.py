@@ -17,6 +17,7 @@ from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, Start, Verdict, sync_verdict, verdict_of
 from afresh.core.job_inputs import is_out_of_date
 from afresh.core.observed import Episode, Member, Observed
+from afresh.core.overlap import bounded
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
 from afresh.core.shared_waits import NO_WAITS, Waits, is_shared, waits_after
@@ -38,7 +39,7 @@ class Standing:
     `removed` are subtasks that are no longer in the package: kept so that an attempt's number
     never repeats, and live until their pod has ended. `over` has one settlement for each episode
     that has none of its subtasks left: that of the one it was at. `messages` has the whole of what
-    the records say.
+    the records say. `conflicts` are paths that subtasks have changed at the same time.
     """
 
     records: tuple[SubtaskRecord, ...]
@@ -49,6 +50,7 @@ class Standing:
     live: tuple[tuple[Episode, Live], ...] = ()
     syncs: Syncs = NO_SYNCS
     waits: Waits = NO_WAITS
+    conflicts: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
 
     def message_of(self, record: SubtaskRecord) -> str:
@@ -94,10 +96,13 @@ def stand(seen: Observed) -> Standing:
     live = _once(pair for one in taken for pair in one.live)
     over = _over(settlements, live)
     syncs, sync_verdicts = _syncs(seen)
-    known_now = tuple(_probed(record, syncs, seen) for record in current)
     ends = [(item.episode, item.ended) for item in settlements]
     ends += [(episode, one) for episode, one in sync_verdicts if isinstance(one, Ended)]
     at_work = [(episode, one) for episode, one in sync_verdicts if isinstance(one, Live)]
+    missing = _missing(settlements, syncs)
+    known_now = tuple(
+        records.without_commit(_probed(record, syncs, seen), missing) for record in current
+    )
     return Standing(
         records=known_now,
         removed=tuple(removed)[: MAX_SUBTASKS - len(current)],
@@ -108,6 +113,7 @@ def stand(seen: Observed) -> Standing:
         syncs=syncs,
         messages=_messages(seen, known_now, settlements),
         waits=waits_after(seen, ends, [*live, *at_work]),
+        conflicts=_conflicts(seen, settlements),
     )
 
 
@@ -123,6 +129,23 @@ def _messages(
 
 def _probed(record: SubtaskRecord, syncs: Syncs, seen: Observed) -> SubtaskRecord:
     return records.after_probe(record, syncs.probe, now=seen.now) if syncs.probe else record
+
+
+def _conflicts(seen: Observed, settlements: Iterable[Settlement]) -> tuple[str, ...]:
+    """Return the conflicts known so far and those that have just been told of."""
+    status = seen.package.status
+    is_edited = seen.package.metadata.generation != status.observed_generation
+    known = () if is_edited else status.conflicts
+    results = (item.ended.result for item in settlements)
+    told = (result.unpushed.conflicts for result in results if result and result.unpushed)
+    return bounded((*known, *(path for paths in told for path in paths)))
+
+
+def _missing(settlements: Iterable[Settlement], syncs: Syncs) -> frozenset[str]:
+    """The recorded commits that runners have just looked for in vain."""
+    reports = (item.ended.report for item in settlements)
+    found = (commit for report in reports if report for commit in report.missing)
+    return frozenset((*found, *syncs.missing))
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:

@@ -35,6 +35,7 @@ from afresh.core.records import STALLING, started, while_live
 from afresh.core.settle import Standing
 from afresh.core.shared_causes import TABLE, Cause
 from afresh.core.shared_waits import behind, may_try, probe_text, tried_by
+from afresh.core.side_by_side import side_by_side
 
 # A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
 GATE_AGAIN = timedelta(seconds=60)
@@ -237,4 +238,6 @@ def _next_batches(seen: Observed, standing: Standing) -> list[Batch]:
     if stalls or gate_after(seen, standing) or standing.waits.closed:
         return [(stalls or found)[0][:1]] if found else []
     room = max(0, spec.max_episodes - standing.usage.episodes - len(standing.live))
-    return found[: min(free, room)]
+    by_id = {entry.id: entry for entry in spec.subtasks}
+    live = [tuple(by_id[n] for n in e.subtasks if n in by_id) for e, _ in standing.live]
+    return side_by_side(found, live, standing.conflicts, most=min(free, room))

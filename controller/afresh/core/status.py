@@ -69,6 +69,7 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         head_commit=decision.syncs.head or (pushed and pushed.head) or old.head_commit,
         plan_digest=decision.syncs.pushed or (pushed and pushed.plan_digest) or old.plan_digest,
         plan_sync=decision.syncs.record,
+        conflicts=decision.conflicts,
         push_passed=passed_after(seen, decision),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,

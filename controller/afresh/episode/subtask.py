@@ -8,7 +8,7 @@ from afresh.contract.report import Result
 from afresh.episode.delivery import deliver
 from afresh.episode.desk import Desk
 from afresh.episode.found import found_done
-from afresh.episode.repository import prepare
+from afresh.episode.repository import prepare, recorded
 from afresh.episode.repository.history import caught_up, find_done
 from afresh.episode.repository.prepare import Start
 from afresh.episode.workplace import Workplace
@@ -51,6 +51,7 @@ def _check_push(work: Workplace, start: Start) -> Start:
 def _start(work: Workplace, desk: Desk) -> Start:
     if desk.start is None:
         start = desk.opening.start()
+        recorded.check(work, start)
         work.reporter.update(head=start.head)
         return start
     if desk.pushed is None or desk.pushed == desk.start.head:

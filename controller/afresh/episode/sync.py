@@ -7,7 +7,7 @@ from afresh.contract.report import SYNC_ID, Result
 from afresh.core import plan_file
 from afresh.episode.ending import Ended
 from afresh.episode.opening import Opening
-from afresh.episode.repository import plan_commit, push_check
+from afresh.episode.repository import plan_commit, push_check, recorded
 from afresh.episode.repository.plan_commit import PlanChange, Standing
 from afresh.episode.workplace import Workplace
 
@@ -32,6 +32,7 @@ def _push(work: Workplace, opening: Opening) -> Standing:
     order = work.order
     work.reporter.stage("prepare")
     start = opening.start()
+    recorded.check(work, start)
     work.reporter.reached("prepared")
     work.reporter.stage("persist")
     if order.push_check:

@@ -94,7 +94,7 @@ class Listener:
         self._refused = registry.REFUSED_CONNECTIONS.labels(name)
         self._servers: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._reading: dict[str, dict[asyncio.Task[None], None]] = {}
+        self._of: dict[str, dict[asyncio.Task[None], None]] = {}
         self._begun: Counter[str] = Counter()
 
     def open(self, port: int, host: str | None = None) -> int:
@@ -144,40 +144,41 @@ class Listener:
             return
         sock.setblocking(False)
         self._begun[host] += 1
-        task = asyncio.create_task(self._serve(sock, host))
+        task = asyncio.create_task(self._serve(sock))
         self._tasks.add(task)
-        self._reading.setdefault(host, {})[task] = None
+        self._of.setdefault(host, {})[task] = None
         # Not in the task's own `finally`: one that is cancelled early never gets there.
         task.add_done_callback(partial(self._ended, sock, host, clock.elapsed()))
 
     def _makes_room(self, host: str) -> bool:
         """Whether there is room for one more of `host`, if need be in place of a busier address's.
 
-        Only a connection whose request is not whole gives way.
+        The oldest gives way, also one that is being answered: who never reads an answer would keep
+        its place for long, and who is honest is done in milliseconds.
         """
         if len(self._tasks) < self._limits.connections:
             return True
-        busiest = max(self._reading, key=lambda each: len(self._reading[each]), default=host)
-        if len(self._reading.get(busiest, ())) <= self._begun[host] + 1:
+        busiest = max(self._of, key=lambda each: len(self._of[each]), default=host)
+        if len(self._of.get(busiest, ())) <= self._begun[host]:
             return False
-        oldest = next(iter(self._reading[busiest]))
-        self._has_read(busiest, oldest)
+        oldest = next(iter(self._of[busiest]))
+        self._forget(busiest, oldest)
         self._refused.inc()
         oldest.cancel()
         return True
 
-    def _has_read(self, host: str, task: asyncio.Task[None]) -> None:
-        mine = self._reading.get(host, {})
+    def _forget(self, host: str, task: asyncio.Task[None]) -> None:
+        mine = self._of.get(host, {})
         mine.pop(task, None)
         if not mine:
-            self._reading.pop(host, None)
+            self._of.pop(host, None)
 
     def _ended(
         self, sock: socket.socket, host: str, begun_at: float, task: asyncio.Task[None]
     ) -> None:
         sock.close()
         self._tasks.discard(task)
-        self._has_read(host, task)
+        self._forget(host, task)
         left = begun_at + HOLD_SECONDS - clock.elapsed()
         asyncio.get_running_loop().call_later(max(left, 0), self._release, host)
 
@@ -186,15 +187,12 @@ class Listener:
         if not self._begun[host]:
             del self._begun[host]
 
-    async def _serve(self, sock: socket.socket, host: str) -> None:
-        task = asyncio.current_task()
+    async def _serve(self, sock: socket.socket) -> None:
         try:
             async with asyncio.timeout(self._limits.read_seconds):
                 stream = self._stream(sock)
                 await stream.open()
                 asked = await self._read(stream)
-            if task:
-                self._has_read(host, task)
             async with asyncio.timeout(self._limits.answer_seconds):
                 answer = asked if isinstance(asked, Answer) else await self._answer(asked)
                 await stream.send(answer.head())

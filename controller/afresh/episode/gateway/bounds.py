@@ -28,8 +28,11 @@ SMALL_AT_ONCE = 64
 LARGE_AT_ONCE = 4
 # A body, and the same while it is put together or written anew.
 COPIES = 2
-# Only one at a time is parsed. Many small objects take this many times the bytes they came in.
-PARSED = 30
+# Only one at a time is parsed. Texts take up to this many times the bytes they came in, and each
+# value so many bytes more: without a limit on values, many small lists take 36 times theirs.
+PARSED = 12
+VALUES = 400_000
+VALUE_BYTES = 250
 
 # A program that is refused while it sends must be able to read why; nothing of this is kept.
 DROPPED_LIMIT = 2 * BODY_LIMIT
@@ -51,4 +54,5 @@ PATIENCE = Patience()
 def most_memory() -> int:
     """Return how many bytes the agent can make the gateway hold at once."""
     bodies = LARGE_AT_ONCE * BODY_LIMIT + SMALL_AT_ONCE * SMALL
-    return CONNECTIONS * PER_CONNECTION + COPIES * bodies + PARSED * BODY_LIMIT
+    parsed = PARSED * BODY_LIMIT + VALUES * VALUE_BYTES
+    return CONNECTIONS * PER_CONNECTION + COPIES * bodies + parsed

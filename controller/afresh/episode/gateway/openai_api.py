@@ -14,6 +14,8 @@ from afresh.episode.gateway.wire_values import kept_query, mapping_of
 
 RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
+# Codex writes its requests in the form that the last one names.
+_HEADERS = frozenset({"openai-beta", "originator", "x-openai-internal-codex-responses-lite"})
 _QUERY = frozenset({"limit", "after", "order", "client_version"})
 _MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
 
@@ -42,7 +44,7 @@ class OpenAiApi:
 
         Not the organization and project: they choose who pays.
         """
-        return name == "openai-beta" or name.startswith("x-stainless-")
+        return name in _HEADERS or name.startswith("x-stainless-")
 
     def is_returned_header(self, name: str) -> bool:
         """Tell the limits, and what the API says of itself."""

@@ -7,15 +7,24 @@ they are kept until their answers begin.
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 from afresh.episode.gateway.agent_request import TOO_LARGE, Request
-from afresh.episode.gateway.bounds import BODY_LIMIT, LARGE_AT_ONCE, SMALL, SMALL_AT_ONCE
+from afresh.episode.gateway.bounds import (
+    BODY_LIMIT,
+    LARGE_AT_ONCE,
+    SMALL,
+    SMALL_AT_ONCE,
+    VALUES,
+)
 from afresh.episode.gateway.model_api import ModelApi
 from afresh.episode.gateway.request_head import Refused
 from afresh.episode.gateway.upstream_request import Asked
 
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_MARKS = (b",", b"[", b"{")
 NOT_JSON = "The request is not a JSON object."
 
 
@@ -56,10 +65,33 @@ class BodyDesk:
 
     def _written_anew(self, path: str, body: bytes) -> Asked:
         """Write the body anew: of two keys of one name, two readers may believe different ones."""
+        if _has_too_many_values(body):
+            raise Refused(413, TOO_LARGE)
         try:
             asked = json.loads(body)
             if not isinstance(asked, dict):
                 raise Refused(400, NOT_JSON)
-            return Asked(self._changed(path, asked), json.dumps(asked, allow_nan=False).encode())
+            path, written = self._changed(path, asked), _written(asked)
         except (ValueError, RecursionError) as error:
             raise Refused(400, NOT_JSON) from error
+        if len(written) > BODY_LIMIT:
+            raise Refused(413, TOO_LARGE)
+        return Asked(path, written)
+
+
+def _written(asked: dict[str, Any]) -> bytes:
+    """Write it without making it longer than it was, as far as anybody writes."""
+    try:
+        return json.dumps(
+            asked, allow_nan=False, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+    except UnicodeEncodeError:  # half a surrogate pair has no other form
+        return json.dumps(asked, allow_nan=False).encode()
+
+
+def _has_too_many_values(body: bytes) -> bool:
+    """Count what begins a value. What stands in texts is left out only where that matters."""
+    if sum(map(body.count, _MARKS)) <= VALUES:
+        return False
+    outside = _TEXT.sub(b"", body)
+    return sum(map(outside.count, _MARKS)) > VALUES

@@ -3,13 +3,20 @@
 Owns the push. A push either moves the branch from the expected commit to this one, or does nothing.
 """
 
+from collections.abc import Sequence
+
 from afresh.contract.order import Order
+from afresh.contract.report import Unpushed
 from afresh.contract.words import Outcome
+from afresh.core.overlap import bounded
+from afresh.core.text import one_line
 from afresh.episode.ending import Ended
 from afresh.episode.repository import refusals
 from afresh.episode.repository.git import REMOTE_SECONDS, Git
 from afresh.episode.repository.git_faults import Fault, GitError
 from afresh.episode.repository.prepare import Start
+
+NAMED = 3
 
 
 def push(git: Git, order: Order, start: Start, commit: str) -> None:
@@ -37,7 +44,16 @@ def is_refusal(ended: Ended) -> bool:
     return ended.outcome in (Outcome.AUTH, Outcome.CONFIG)
 
 
-def moved(order: Order) -> Ended:
-    """Return how the episode ends when somebody else's push came first."""
+def moved(order: Order, paths: Sequence[str] = ()) -> Ended:
+    """Return how the episode ends when a push of others came first, to these paths if any."""
     branch = order.repository.branch
-    return Ended(Outcome.CONFLICT, f'The branch "{branch}" was changed by somebody else.')
+    if not paths:
+        return Ended(Outcome.CONFLICT, f'The branch "{branch}" was changed by somebody else.')
+    named = ", ".join(one_line(path) for path in paths[:NAMED])
+    more = " and others" if len(paths) > NAMED else ""
+    return Ended(
+        Outcome.CONFLICT,
+        f'The work contradicts what others have pushed to the branch "{branch}" in {named}{more}; '
+        "it is done again on top of that.",
+        unpushed=Unpushed(conflicts=bounded(paths)),
+    )

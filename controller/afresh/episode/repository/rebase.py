@@ -7,8 +7,10 @@ import os
 from dataclasses import replace
 
 from afresh.contract.order import Order, Task
+from afresh.contract.report import ANY_PATH
 from afresh.contract.words import Marker
 from afresh.core import plan_file
+from afresh.core.overlap import overlap
 from afresh.episode.briefing import planned
 from afresh.episode.repository import worktree
 from afresh.episode.repository.bare import BareFolders
@@ -16,7 +18,7 @@ from afresh.episode.repository.git import Git
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.persist import moved
 from afresh.episode.repository.prepare import Start
-from afresh.episode.repository.snapshot import Snapshot, refuse_bare
+from afresh.episode.repository.snapshot import Snapshot, changes_of, refuse_bare
 
 
 def rebase(git: Git, order: Order, shot: Snapshot, start: Start) -> Snapshot:
@@ -25,9 +27,12 @@ def rebase(git: Git, order: Order, shot: Snapshot, start: Start) -> Snapshot:
     try:
         # Without this, an unrelated or rewritten branch would be merged from nothing.
         git.run("merge-base", "--is-ancestor", shot.head, start.head)
-        merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
     except GitError as error:
         raise moved(order) from error
+    try:
+        merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
+    except GitError as error:
+        raise moved(order, _in_both(git, shot, start)) from error
     refuse_bare(shot.changes, _bare_folders(git, merged))
     return replace(shot, head=start.head, tree=merged)
 
@@ -38,6 +43,15 @@ def _bare_folders(git: Git, tree: str) -> BareFolders:
     for path in os.fsdecode(git.run("ls-tree", "-r", "-t", "-z", "--name-only", tree)).split("\0"):
         bare.add(path)
     return bare
+
+
+def _in_both(git: Git, shot: Snapshot, start: Start) -> tuple[str, ...]:
+    """Return the paths that both have changed; that of a folder where one has it as a file."""
+    theirs = [change.path for change in changes_of(git, shot.head, start.head)]
+    theirs = [path for path in theirs if not path.startswith(f"{worktree.STATE}/")]
+    ours = [change.path for change in shot.changes]
+    both = [path for path in ours if overlap((path,), theirs)]
+    return tuple(both) or ANY_PATH
 
 
 def plan_at(git: Git, order: Order, task: Task, head: str) -> str:

@@ -1,0 +1,59 @@
+"""Whether two lists of globs or paths may mean the same file, judged by how they begin.
+
+Owns the bound on how many paths of a conflict are kept. It errs on the side of "they may". Pure;
+the runner uses it too.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+ANY = "**"
+MOST_PATHS = 8
+LONGEST_PATH = 80
+_WILD = re.compile(r"[*?\[]")
+# What every store and every message can hold as it is.
+_PLAIN = re.compile(r"[\w ./@+=,:-]*", re.ASCII)
+
+
+def overlap(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a file may be meant by both."""
+    begins = [_begin(item) for item in others]
+    return any(_meet(_begin(item), begin) for item in some for begin in begins)
+
+
+def bounded(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return few and short paths: a long or odd one, or one of many, is cut to `...**`.
+
+    What comes out may mean more files than what went in, never fewer.
+    """
+    found = sorted({_short(path) for path in paths})
+    if len(found) > MOST_PATHS:
+        found = sorted({_folder(path) for path in found})
+    return tuple(found) if len(found) <= MOST_PATHS and ANY not in found else (ANY,)
+
+
+def _begin(glob: str) -> tuple[str, bool]:
+    """Return how every match begins, and whether that is a whole name."""
+    wild = _WILD.search(glob)
+    return (glob[: wild.start()], False) if wild else (glob.rstrip("/"), True)
+
+
+def _meet(one: tuple[str, bool], other: tuple[str, bool]) -> bool:
+    (short, is_whole), (long, _) = sorted((one, other), key=lambda item: len(item[0]))
+    if not long.startswith(short):
+        return False
+    # A whole name means itself, and what is in it where it is a folder.
+    return not is_whole or long == short or long[len(short)] == "/"
+
+
+def _short(path: str) -> str:
+    plain = _PLAIN.match(path)
+    begin = (plain[0] if plain else "")[: LONGEST_PATH - len(ANY)]
+    if begin == path or path in (begin + ANY, begin + "*"):
+        return path
+    return begin + ANY
+
+
+def _folder(path: str) -> str:
+    head, slash, _ = path.partition("/")
+    return f"{head}/{ANY}" if slash else path

@@ -1,0 +1,460 @@
+"""Who makes episodes: the chart's admission policies and Kubernetes' own roles on a real server."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from afresh.core.names import job_name
+from tests.apiserver.kubectl import Kubectl, Manifest
+from tests.chart.helm import SYSTEM, render
+from tests.e2e.cluster import wait
+from tests.manifests.jobs import make_job
+
+pytestmark = pytest.mark.apiserver
+
+RELEASE = "episodes"
+OPERATOR = f"system:serviceaccount:{SYSTEM}:{RELEASE}-operator"
+CONTROLLER = "system:serviceaccount:kube-system:job-controller"
+OF_REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller"
+OF_CRON_JOBS = "system:serviceaccount:kube-system:cronjob-controller"
+NODE = "system:node:somewhere"
+# The rules of Kubernetes' own roles; a controller that is not here puts them together.
+PEOPLE = {
+    "edith": ("edit", "view"),
+    "adam": ("admin", "edit", "view"),
+}
+REFUSAL = "are those of an episode"
+NOT_CONNECTED = "is an episode's, into which nobody connects"
+NO_TOKEN = "a token for the audience afresh is for pods of episodes alone"
+WANTED = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+          "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A namespace that is served."""
+
+    kubectl: Kubectl
+    namespace: str
+
+    def create(self, user: str, manifest: Manifest, *options: str) -> str:
+        """Create an object as the user; return what was said against it."""
+        words = ("create", "-n", self.namespace, "--as", user, *options)
+        return self.kubectl.run(*words, manifest=manifest).stderr
+
+    def patch(self, user: str, target: str, patch: Manifest, *options: str) -> str:
+        """Change an object as the user; return what was said against it."""
+        words = ("patch", target, "-n", self.namespace, "--as", user, *options)
+        return self.kubectl.run(*words, "--type=strategic", "-p", json.dumps(patch)).stderr
+
+    def raw(self, user: str, path: str, body: Manifest, *options: str) -> str:
+        """Post to a path of the namespace as the user; return what was answered."""
+        place = f"/api/v1/namespaces/{self.namespace}/{path}"
+        done = self.kubectl.run(
+            "create", "--raw", place, "--as", user, *options, manifest=body,
+        )  # fmt: skip
+        return done.stderr + done.stdout
+
+    def job(self, subtask: str = "T001", user: str = OPERATOR, **spec: Any) -> Manifest:
+        """Create an episode's Job and return it."""
+        made = episode(self.namespace, subtask)
+        made["spec"] |= spec
+        assert self.create(user, made) == ""
+        return self.kubectl.get("job", made["metadata"]["name"], self.namespace)
+
+    def pod(self, job: Manifest, user: str = CONTROLLER) -> Manifest:
+        """Create the Job's pod and return it."""
+        body = pod_of(job)
+        assert self.create(user, body) == ""
+        return self.kubectl.get("pod", body["metadata"]["name"], self.namespace)
+
+
+def episode(namespace: str, subtask: str = "T001") -> Manifest:
+    """The Job of an episode as the operator makes it, of a package that need not be there."""
+    job = deepcopy(make_job(subtasks=[{"id": subtask, "prompt": "Do it."}]))
+    job["metadata"]["namespace"] = namespace
+    job["metadata"]["name"] = job_name("token-auth", subtask, 1, "uid")
+    return job
+
+
+def pod_of(job: Manifest, name: str = "") -> Manifest:
+    """The pod that the Job controller makes of a Job."""
+    template = job["spec"]["template"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"],
+             "uid": job["metadata"].get("uid", "none"), "controller": True}  # fmt: skip
+    metadata = {"name": name or job["metadata"]["name"] + "-abcde", "ownerReferences": [owner]}
+    labels = {key: template["metadata"]["labels"][key] for key in template["metadata"]["labels"]}
+    notes = template["metadata"]["annotations"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "labels": labels, "annotations": notes},
+        # Where nothing makes accounts for pods, nothing gives them one either.
+        "spec": template["spec"] | {"serviceAccountName": "default"},
+    }
+
+
+def plain(kind: str, version: str, **marks: Manifest) -> Manifest:
+    """A workload whose pods carry the marks."""
+    pod = {"containers": [{"name": "c", "image": "i"}]}
+    template: Manifest = {"metadata": {"labels": {"app": "x"}}, "spec": pod}
+    for key, words in marks.items():
+        template["metadata"][key] = {**template["metadata"].get(key, {}), **words}
+    spec: Manifest = {"template": template, "selector": {"matchLabels": {"app": "x"}}}
+    if kind in ("Job", "CronJob"):
+        pod["restartPolicy"] = "Never"  # type: ignore[assignment]  # JSON
+        del spec["selector"]
+    if kind == "CronJob":
+        spec = {"schedule": "* * * * *", "jobTemplate": {"spec": spec}}
+    if kind == "ReplicationController":
+        spec["selector"] = {"app": "x"}
+    if kind == "StatefulSet":
+        spec["serviceName"] = "x"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": kind.lower()}, "spec": spec}
+
+
+KINDS = [
+    ("Job", "batch/v1"), ("CronJob", "batch/v1"), ("Deployment", "apps/v1"),
+    ("StatefulSet", "apps/v1"), ("DaemonSet", "apps/v1"), ("ReplicaSet", "apps/v1"),
+    ("ReplicationController", "v1"),
+]  # fmt: skip
+MARKS = [
+    pytest.param({"labels": {"afresh.dev/package": "token-auth"}}, id="label"),
+    pytest.param({"annotations": {"afresh.dev/order": "{}"}}, id="Order"),
+]
+
+
+@pytest.fixture(scope="module")
+def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
+    """Apply the chart's policies and rights for one namespace with people; wait for them."""
+    desk = Desk(kubectl, make_namespace())
+    kubectl("create", "serviceaccount", "default", "-n", desk.namespace)
+    for item in render("afresh", f'namespaces=["{desk.namespace}"]', release=RELEASE):
+        if item["kind"] in WANTED:
+            kubectl("apply", manifest=item)
+    for user, roles in PEOPLE.items():
+        allow(desk, user, roles)
+    allow(desk, CONTROLLER, ("view",))  # kubectl looks before it changes
+    also = ("--resource=pods/ephemeralcontainers", "--verb=get,update,patch")
+    kubectl("create", "role", "debug", "-n", desk.namespace, *also)
+    kubectl("create", "rolebinding", "debug", "-n", desk.namespace, "--role=debug", "--user=adam")
+    for user in PEOPLE:
+        wait(
+            f"the policies and the rights of {user} hold",
+            lambda user=user: REFUSAL in desk.create(
+                user, episode(desk.namespace), "--dry-run=server"
+            ) and NO_TOKEN in token(desk, user, "afresh"),
+            seconds=120,
+        )  # fmt: skip
+    return desk
+
+
+def allow(desk: Desk, user: str, roles: tuple[str, ...]) -> None:
+    for role in roles:
+        name = f"system:aggregate-to-{role}"
+        short = user.rpartition(":")[2]
+        words = ("create", "rolebinding", f"{short}-{role}", "-n", desk.namespace)
+        desk.kubectl(*words, f"--clusterrole={name}", f"--user={user}")
+
+
+@pytest.fixture
+def desk(everywhere: Desk) -> Desk:
+    """Return the desk with no Job and no pod in it."""
+    kinds = "jobs,pods,cronjobs,deployments,statefulsets,daemonsets,replicasets,rc"
+    words = ("--all", "--grace-period=0", "--force", "--cascade=background")
+    everywhere.kubectl("delete", kinds, "-n", everywhere.namespace, *words)
+    return everywhere
+
+
+def token(desk: Desk, user: str, *audiences: str, options: tuple[str, ...] = ()) -> str:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"audiences": list(audiences)}}  # fmt: skip
+    return desk.raw(user, "serviceaccounts/default/token", body, *options)
+
+
+people = pytest.mark.parametrize("user", PEOPLE)
+
+
+@people
+def test_nobody_but_the_operator_makes_the_job_of_an_episode(desk: Desk, user: str) -> None:
+    said = desk.create(user, episode(desk.namespace))
+
+    assert REFUSAL in said
+    assert "the verb run on episodes.afresh.dev" in said
+    assert desk.job()["metadata"]["uid"]
+
+
+@pytest.mark.parametrize(("kind", "version"), KINDS, ids=[kind for kind, _ in KINDS])
+@pytest.mark.parametrize("marks", MARKS)
+def test_no_workload_has_pods_that_look_like_an_episodes(
+    desk: Desk, kind: str, version: str, marks: Manifest
+) -> None:
+    said = desk.create("edith", plain(kind, version, **marks))
+
+    assert REFUSAL in said
+    assert desk.create("edith", plain(kind, version)) == ""
+    if kind == "Job":
+        return  # its template is there to stay
+    template = {"template": {"metadata": marks}}
+    spec = {"jobTemplate": {"spec": template}} if kind == "CronJob" else template
+    assert REFUSAL in desk.patch("edith", f"{kind.lower()}/{kind.lower()}", {"spec": spec})
+    assert (
+        desk.patch("edith", f"{kind.lower()}/{kind.lower()}", {"metadata": {"labels": {"a": "b"}}})
+        == ""
+    )
+
+
+def test_a_cron_jobs_own_jobs_look_like_no_episode_either(desk: Desk) -> None:
+    marked = plain("CronJob", "batch/v1")
+    marked["spec"]["jobTemplate"]["metadata"] = {"labels": {"afresh.dev/package": "token-auth"}}
+
+    assert REFUSAL in desk.create("edith", marked)
+    assert REFUSAL in desk.create(OF_CRON_JOBS, episode(desk.namespace))
+
+
+@people
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"annotations": {"afresh.dev/batch": "T001:1:7"}}},
+        {"metadata": {"labels": {"afresh.dev/attempt": "9"}}},
+        {"metadata": {"labels": {"afresh.dev/package": None}}},
+        {"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}},
+        {"spec": {"template": {"metadata": {"annotations": {"afresh.dev/order": "{}"}}}}},
+    ],
+    ids=["batch", "attempt", "no package", "maker", "Order"],
+)
+def test_what_afresh_wrote_on_a_job_that_waits_stays(
+    desk: Desk, user: str, change: Manifest
+) -> None:
+    job = desk.job(suspend=True)
+
+    assert REFUSAL in desk.patch(user, f"job/{job['metadata']['name']}", change)
+
+
+def test_a_queue_may_release_a_job_and_take_it_back(desk: Desk) -> None:
+    job = desk.job(suspend=True)
+    target = f"job/{job['metadata']['name']}"
+    where = {"nodeSelector": {"pool": "a"}, "tolerations": [{"key": "x", "operator": "Exists"}]}
+    admitted = {"metadata": {"labels": {"kueue.x-k8s.io/podset": "main"},
+                             "annotations": {"kueue.x-k8s.io/workload": "w"}},
+                "spec": where}  # fmt: skip
+
+    for spec in ({"suspend": False, "template": admitted}, {"suspend": True}, {"suspend": False}):
+        assert desk.patch("edith", target, {"spec": spec}) == ""
+    found = desk.kubectl.get("job", job["metadata"]["name"], desk.namespace)
+    assert found["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "a"}
+
+
+def test_a_foreign_job_does_not_become_an_episodes(desk: Desk) -> None:
+    assert desk.create("edith", plain("Job", "batch/v1")) == ""
+
+    said = desk.patch("edith", "job/job", {"metadata": {"labels": {"afresh.dev/package": "x"}}})
+
+    assert REFUSAL in said
+
+
+@pytest.mark.parametrize("user", [*PEOPLE, OF_REPLICA_SETS, OPERATOR])
+def test_nobody_but_the_job_controller_makes_the_pod_of_an_episode(desk: Desk, user: str) -> None:
+    job = desk.job()
+
+    said = desk.create(user, pod_of(job))
+
+    assert REFUSAL in said or "cannot create resource" in said
+    assert (user == OPERATOR) == ("cannot create resource" in said)
+    assert desk.pod(job)["metadata"]["labels"]["afresh.dev/package"]
+
+
+@people
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"annotations": {"afresh.dev/order": "{}"}}},
+        {"metadata": {"labels": {"afresh.dev/package": "another"}}},
+        {"spec": {"containers": [{"name": "runner", "image": "example.com/mine:1"}]}},
+    ],
+    ids=["Order", "package", "image"],
+)
+def test_the_pod_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
+    pod = desk.pod(desk.job())
+
+    assert REFUSAL in desk.patch(user, f"pod/{pod['metadata']['name']}", change)
+
+
+def test_a_pod_of_somebodys_does_not_become_an_episodes(desk: Desk) -> None:
+    spec = plain("Job", "batch/v1")["spec"]["template"]["spec"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mine"}, "spec": spec}
+    assert desk.create("edith", pod) == ""
+
+    for mark in (
+        {"labels": {"afresh.dev/package": "x"}},
+        {"annotations": {"afresh.dev/order": "{}"}},
+    ):
+        assert REFUSAL in desk.patch("edith", "pod/mine", {"metadata": mark})
+    assert desk.patch("edith", "pod/mine", {"metadata": {"labels": {"a": "b"}}}) == ""
+
+
+def test_no_container_is_added_to_the_pod_of_an_episode(desk: Desk) -> None:
+    pod = desk.pod(desk.job())
+    extra = {"spec": {"ephemeralContainers": [{"name": "mine", "image": "i"}]}}
+
+    said = desk.patch(
+        "adam", f"pod/{pod['metadata']['name']}", extra, "--subresource=ephemeralcontainers"
+    )
+
+    assert REFUSAL in said
+
+
+@people
+@pytest.mark.parametrize("into", ["exec?command=sh&stdin=true", "attach?stdin=true", "portforward"])
+def test_nobody_connects_to_the_pod_of_an_episode(desk: Desk, user: str, into: str) -> None:
+    pod = desk.pod(desk.job())["metadata"]["name"]
+
+    assert NOT_CONNECTED in desk.raw(user, f"pods/{pod}/{into}", {})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["web-7-5bcdf678-x2abc", "backup-1-29380000-abcde", "build-12-e1a2b3c4-abcde", "db-0"],
+    ids=["a Deployment's", "a CronJob's", "a build's", "a StatefulSet's"],
+)
+def test_whoever_may_connects_to_any_other_pod(desk: Desk, name: str) -> None:
+    said = desk.raw("edith", f"pods/{name}/exec?command=sh", {})
+
+    assert f'pods "{name}" not found' in said
+
+
+def test_a_long_name_leaves_the_pods_end_whole(desk: Desk) -> None:
+    job = episode(desk.namespace)
+    job["metadata"]["name"] = job_name("p" * 40, "S" * 20, 4321, "uid")
+    assert desk.create(OPERATOR, job) == ""
+    pod = pod_of(job)
+    pod["metadata"] |= {"name": None, "generateName": job["metadata"]["name"] + "-"}
+
+    assert desk.create(CONTROLLER, pod) == ""
+    words = ("get", "pods", "-n", desk.namespace, "-o", "name")
+    name = desk.kubectl(*words).strip().removeprefix("pod/")
+    assert name.startswith(job["metadata"]["name"])
+    assert NOT_CONNECTED in desk.raw("edith", f"pods/{name}/exec?command=sh", {})
+
+
+@people
+@pytest.mark.parametrize("audiences", [("afresh",), ("other", "afresh")], ids=["alone", "besides"])
+def test_nobody_has_a_token_for_the_operator(
+    desk: Desk, user: str, audiences: tuple[str, ...]
+) -> None:
+    assert NO_TOKEN in token(desk, user, *audiences)
+    assert '"token":' in token(desk, user, "other")
+
+
+def test_a_kubelet_has_the_token_of_a_pod_on_its_node(desk: Desk) -> None:
+    pod = desk.pod(desk.job())
+    name = pod["metadata"]["name"]
+    node = {"apiVersion": "v1", "kind": "Node", "name": NODE.rpartition(":")[2]}
+    where = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": node}
+    desk.raw("root", f"pods/{name}/binding", where, "--as-group=system:masters")
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"]}
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"audiences": ["afresh"], "boundObjectRef": reference}}  # fmt: skip
+    options = ("--as-group=system:nodes", "--as-group=system:authenticated")
+
+    wait(
+        "the kubelet has its token",
+        lambda: '"token":' in desk.raw(NODE, "serviceaccounts/default/token", body, *options),
+        seconds=60,
+    )
+
+
+def test_garbage_collection_eviction_and_the_kubelet_go_on(desk: Desk) -> None:
+    job = desk.job()
+    pod = desk.pod(job)["metadata"]["name"]
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}
+    collector = "system:serviceaccount:kube-system:generic-garbage-collector"
+    target = f"pod/{pod}"
+
+    finalizer = {"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking"]}}
+    assert desk.patch(CONTROLLER, target, finalizer) == ""
+    assert (
+        desk.patch(
+            CONTROLLER,
+            target,
+            {
+                "metadata": {
+                    "$deleteFromPrimitiveList/finalizers": finalizer["metadata"]["finalizers"]
+                }
+            },
+        )
+        == ""
+    )
+    job_target = f"job/{job['metadata']['name']}"
+    counted = desk.kubectl.get("job", job["metadata"]["name"], desk.namespace)
+    counted["status"] |= {"startTime": "2030-01-02T03:04:05Z", "active": 1}
+    words = ("replace", "--subresource=status", "-n", desk.namespace, "--as", CONTROLLER)
+    assert desk.kubectl.run(*words, manifest=counted).stderr == ""
+    assert desk.patch(collector, job_target, {"metadata": {"ownerReferences": [owner]}}) == ""
+    evicted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+    assert '"status":"Success"' in desk.raw("adam", f"pods/{pod}/eviction", evicted)
+    gone = ("delete", job_target, "-n", desk.namespace, "--cascade=background", "--as", collector)
+    assert desk.kubectl.run(*gone).returncode == 0
+
+
+def test_no_role_of_people_has_the_rights_that_the_policies_ask_for(desk: Desk) -> None:
+    asked = [("update", "batch", "jobs", "status"), ("patch", "batch", "jobs", "status"),
+             ("patch", "", "pods", "status"), ("update", "", "pods", "status"),
+             ("create", "", "pods", "binding"), ("run", "afresh.dev", "episodes", "")]  # fmt: skip
+
+    def may(user: str, verb: str, group: str, resource: str, sub: str) -> bool:
+        attributes = {"namespace": desk.namespace, "verb": verb, "group": group,
+                      "resource": resource, "subresource": sub}  # fmt: skip
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                  "spec": {"user": user, "resourceAttributes": attributes}}  # fmt: skip
+        answer = json.loads(desk.kubectl("create", "-o", "json", manifest=review))
+        return bool(answer["status"]["allowed"])
+
+    assert [(user, item) for user in PEOPLE for item in asked if may(user, *item)] == []
+    assert may(CONTROLLER, *asked[0])
+    assert may(OPERATOR, *asked[-1])
+
+
+def test_an_image_may_be_tried_by_whoever_makes_pods(desk: Desk) -> None:
+    spec = plain("Job", "batch/v1")["spec"]["template"]["spec"]
+    marks = {
+        "labels": {"afresh.dev/conformance": "true"},
+        "annotations": {"afresh.dev/order": "{}"},
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial", **marks}, "spec": spec}
+
+    assert desk.create("edith", pod) == ""
+
+
+def test_an_order_of_the_largest_size_is_within_the_cost_that_a_policy_may_have(desk: Desk) -> None:
+    job = episode(desk.namespace)
+    notes = job["spec"]["template"]["metadata"]["annotations"]
+    notes["afresh.dev/order"] = "x" * 200 * 1024
+    job["spec"]["suspend"] = True
+    job["metadata"]["labels"] |= {f"example.com/{n}": "x" * 60 for n in range(100)}
+
+    assert desk.create(OPERATOR, job) == ""
+    target = f"job/{job['metadata']['name']}"
+    assert desk.patch("edith", target, {"spec": {"suspend": False}}) == ""
+    pod = pod_of(desk.kubectl.get("job", job["metadata"]["name"], desk.namespace))
+    assert desk.create(CONTROLLER, pod) == ""
+    name = pod["metadata"]["name"]
+    assert desk.patch("edith", f"pod/{name}", {"metadata": {"labels": {"a": "b"}}}) == ""
+
+
+def test_a_namespace_that_is_not_served_is_none_of_the_policies_business(
+    desk: Desk, namespace: str
+) -> None:
+    elsewhere = Desk(desk.kubectl, namespace)
+    allow(elsewhere, "edith", PEOPLE["edith"])
+
+    wait(
+        "she may make what she likes",
+        lambda: elsewhere.create("edith", episode(namespace), "--dry-run=server") == "",
+        seconds=120,
+    )

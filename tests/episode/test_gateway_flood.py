@@ -1,0 +1,175 @@
+"""What an agent that floods its own gateway gets: nothing that the runner cannot afford."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from afresh.api.resources import quantity_value
+from afresh.contract.report import Usage
+from afresh.episode.gateway.bounds import (
+    BODY_LIMIT,
+    CONNECTIONS,
+    HEAD_LIMIT,
+    MIB,
+    PARSED,
+    VALUE_BYTES,
+    VALUES,
+    Patience,
+    most_memory,
+)
+from afresh.manifests.pod import RUNNER_RESOURCES
+from tests.episode.gateway_client import MESSAGES, make_gateway
+from tests.episode.gateway_process import GatewayProcess, gateway_process
+from tests.episode.test_gateway_framing import plain, say
+from tests.episode.upstream import answers, events, providing, streams
+from tests.episode.upstream import usage as counts
+
+PATIENCE = Patience(head=2, body=2, end=2)
+MESSAGE = {"type": "message", "model": "claude-x", "usage": counts(input=5, output=6)}
+PIECE = 64 << 10
+ATTACKERS = 256
+HEAD = f"POST {MESSAGES} HTTP/1.1\r\nHost: x\r\n".encode()
+LONG = HEAD + b"Content-Length: %d\r\n\r\n" % BODY_LIMIT
+IN_CHUNKS = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def test_sum_of_what_an_agent_can_make_the_gateway_hold_is_well_under_the_runners_limit():
+    limit = int(quantity_value(RUNNER_RESOURCES["limits"]["memory"]))
+
+    assert most_memory() + 100 * MIB < limit * 2 / 3
+
+
+def endless(start: bytes, more: bytes) -> Iterable[bytes]:
+    yield start
+    for _ in range(4 * MIB // PIECE):
+        yield more * (PIECE // len(more))
+
+
+FLOODS: dict[str, Callable[[], Iterable[bytes]]] = {
+    "heads that do not end": lambda: endless(HEAD, b"X-A: " + b"a" * 7900 + b"\r\n"),
+    "one field that does not end": lambda: endless(HEAD + b"X-A: ", b"a"),
+    "a first line that does not end": lambda: endless(b"POST /", b"a"),
+    "long heads that stop": lambda: [HEAD + 120 * (b"X-A: " + b"a" * 16_000 + b"\r\n")],
+    "heads that stop": lambda: [HEAD + b"X-A: " + b"a" * (HEAD_LIMIT - 200)],
+    "nothing but connections": list,
+    "bodies that stop": lambda: [LONG + b"{" + b" " * PIECE],
+    "bodies that are large": lambda: endless(LONG, b" "),
+    "chunks that do not end": lambda: endless(IN_CHUNKS, b"1\r\n{\r\n"),
+    "requests one behind the other": lambda: endless(b"", plain(body=b"{}")),
+    "requests for nothing": lambda: endless(b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    "what is dropped": lambda: endless(HEAD + b"Expect: x\r\n\r\n", b"a"),
+}
+
+
+async def counted(gateway: GatewayProcess, turns: int) -> Usage:
+    """Return the usage when it has so many turns: an answer is counted when it has gone."""
+    async with asyncio.timeout(60):
+        while (usage := await gateway.usage()).turns < turns:
+            await asyncio.sleep(0.01)
+    return usage
+
+
+async def flood(gateway: GatewayProcess, pieces: Iterable[bytes]) -> None:
+    """Send until the gateway hangs up, or takes nothing more; read nothing."""
+    writer = None
+    try:
+        _, writer = await asyncio.open_connection(*gateway.address, limit=1)
+        for piece in pieces:
+            writer.write(piece)
+            await asyncio.wait_for(writer.drain(), 1)
+        await asyncio.wait_for(writer.wait_closed(), 1)
+    except (OSError, TimeoutError):
+        pass
+    finally:
+        if writer:
+            writer.transport.abort()
+
+
+@pytest.mark.parametrize("pieces", FLOODS.values(), ids=FLOODS)
+async def test_gateway_that_is_flooded_still_serves_a_request_and_has_the_usage(
+    pieces: Callable[[], Iterable[bytes]],
+):
+    """The flood may not even fill the sum without what is parsed, which has a test of its own."""
+    bound = most_memory() - PARSED * BODY_LIMIT - VALUES * VALUE_BYTES
+    async with (
+        providing(answers(200, MESSAGE)) as provider,
+        gateway_process(provider.url, PATIENCE) as gateway,
+    ):
+        assert b"200 OK" in await say(gateway.address, plain())
+        before = await counted(gateway, 1)
+        base = gateway.peak
+        gateway.allow(2 * bound)
+        await asyncio.gather(*(flood(gateway, pieces()) for _ in range(ATTACKERS)))
+        told = await say(gateway.address, plain())
+        after = await counted(gateway, before.turns + 1)
+        peak = gateway.peak
+
+    assert b"200 OK" in told
+    assert before == Usage(turns=1, input_tokens=5, output_tokens=6)
+    assert after.output_tokens >= 12
+    assert peak - base < bound
+
+
+async def test_bodies_that_grow_in_memory_stay_within_the_sum():
+    """Texts that take four bytes a letter, and small lists, by as many connections as there are."""
+    lists = b"[[]]," * (VALUES // 3 - 10)
+    text = b"x" * (BODY_LIMIT - len(lists) - 100) + "\U0001f600".encode()
+    large = b'{"a":[%b"%b"]}' % (lists, text)
+    many = b'{"a":[%b1]}' % (b"{}," * 5_000_000)
+    async with (
+        providing(answers(200, MESSAGE)) as provider,
+        gateway_process(provider.url, Patience(), model="claude-x") as gateway,
+    ):
+        await say(gateway.address, plain())
+        before = gateway.peak
+        gateway.allow(most_memory())
+        told = await asyncio.gather(
+            *(say(gateway.address, plain(body=body)) for body in [large, many] * 4)
+        )
+        peak = gateway.peak
+
+    assert [answer.split()[1] for answer in told] == [b"200", b"413"] * 4
+    assert peak - before < most_memory()
+
+
+async def test_connection_that_waits_makes_room_for_a_new_one_and_one_at_work_does_not():
+    gate = asyncio.Event()
+    async with providing(streams(*events(), gate=gate)) as provider:
+        gateway = make_gateway(provider.url, max_turns=2 * CONNECTIONS)
+        gateway.open()
+        host, _, port = gateway.url.removeprefix("http://").partition(":")
+        idle = await asyncio.open_connection(host, int(port))
+        working = [asyncio.create_task(say((host, int(port)), plain())) for _ in range(CONNECTIONS)]
+        gone = await asyncio.wait_for(idle[0].read(), 60)
+        while len(provider.asked) < CONNECTIONS:
+            await asyncio.sleep(0.01)
+        refused = await say((host, int(port)), plain())
+        gate.set()
+        told = await asyncio.gather(*working)
+        idle[1].close()
+        await asyncio.to_thread(gateway.close)
+
+    assert (gone, refused) == (b"", b"")
+    assert all(b"200 OK" in answer for answer in told)
+
+
+@pytest.mark.parametrize(
+    ("sent", "want"),
+    [
+        pytest.param(HEAD, b"", id="a head"),
+        pytest.param(LONG + b"{", b"HTTP/1.1 408 ", id="a body"),
+        pytest.param(IN_CHUNKS + b"1\r\n", b"HTTP/1.1 408 ", id="a chunk"),
+    ],
+)
+async def test_request_that_does_not_come_in_time_is_ended(sent: bytes, want: bytes):
+    async with providing(answers(200, MESSAGE)) as provider:
+        gateway = make_gateway(provider.url, patience=Patience(head=0.1, body=0.1, end=0.1))
+        gateway.open()
+        host, _, port = gateway.url.removeprefix("http://").partition(":")
+        told = await say((host, int(port)), sent)
+        await asyncio.to_thread(gateway.close)
+
+    assert told.startswith(want)
+    assert bool(told) == bool(want)
+    assert provider.asked == []
