@@ -50,7 +50,8 @@ class Releases:
 
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each release's newest Secret."""
-        listed = json.loads(self.kubectl("get", "secrets", "-n", self.namespace, "-o", "json"))
+        of_helm = ("--field-selector=type=helm.sh/release.v1", "-o", "json")
+        listed = json.loads(self.kubectl("get", "secrets", "-n", self.namespace, *of_helm))
         return {
             item["metadata"]["labels"]["name"]: len(base64.b64decode(item["data"]["release"]))
             for item in listed["items"]
@@ -162,6 +163,25 @@ def test_the_demo_leaves_a_cluster_alone_that_has_an_operator_in_any_namespace(
     assert done.returncode == 1
     assert f"there is an Afresh in {releases.namespace} that is not the demo's" in done.stderr
     assert releases.kubectl(*look) == before
+
+
+@pytest.mark.parametrize("server_side", ["true", "false"])
+def test_upgrade_and_rollback_leave_the_key_of_the_report_endpoint_as_it_is(
+    releases: Releases, server_side: str
+) -> None:
+    how = f"--server-side={server_side}"
+    releases.helm("uninstall", OPERATOR, "--ignore-not-found", "--wait")
+    assert releases.upgrade(OPERATOR, how) == ""
+    where = ("secret", f"{OPERATOR}-operator-reports", "-n", releases.namespace)
+    key = {"current": "a2V5"}
+    releases.kubectl("patch", *where, "--type=merge", "-p", json.dumps({"data": key}))
+
+    assert releases.upgrade(OPERATOR, how, "--set", "log.level=DEBUG") == ""
+    upgraded = releases.kubectl.get(*where[:2], releases.namespace)["data"]
+    assert releases.helm("rollback", OPERATOR, how) == ""
+    rolled_back = releases.kubectl.get(*where[:2], releases.namespace)["data"]
+
+    assert upgraded == rolled_back == key
 
 
 def test_two_replicas_beside_one_that_runs_are_refused_with_what_to_do(releases: Releases) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator
+from typing import cast
 
 import aiohttp
 
@@ -22,7 +23,12 @@ from afresh.episode.gateway.model_api import Fault, Route, Upstream
 from afresh.episode.gateway.outage import is_too_long
 from afresh.episode.gateway.request_body import BodyDesk
 from afresh.episode.gateway.request_head import Refused
-from afresh.episode.gateway.upstream_request import build_request, open_session, returned_headers
+from afresh.episode.gateway.upstream_request import (
+    Answer,
+    build_request,
+    open_session,
+    returned_headers,
+)
 
 ERROR_LIMIT = 64 << 10
 NOT_A_MODEL_PATH = "Only requests for the model pass."
@@ -133,16 +139,14 @@ class Forwarder:
             await self._refuse(request, 502, UNREACHABLE)
 
     @contextlib.asynccontextmanager
-    async def _asking(
-        self, request: Request, turn: Turn | None = None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _asking(self, request: Request, turn: Turn | None = None) -> AsyncIterator[Answer]:
         """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
         async with self._desk.asked_by(request) as asked:
             if turn and asked.body is not None:
                 turn.size = len(asked.body)
             asking = build_request(self._session, self._upstream, request.head, asked)
             try:
-                answer = await asking
+                answer = cast("Answer", await asking)
             except asyncio.CancelledError:  # the agent has hung up
                 if turn:
                     turn.is_abandoned = True
@@ -150,7 +154,7 @@ class Forwarder:
         try:
             yield answer
         finally:
-            answer.close()  # what of it is not read yet is not wanted
+            answer.finish()
 
     async def _refused(self, request: Request, answer: aiohttp.ClientResponse, turn: Turn) -> None:
         body = await _read_error(answer.content)

@@ -47,12 +47,16 @@ class Answer(aiohttp.ClientResponse):
     An upstream may take what comes next for the rest of a request that it did not want.
     """
 
+    def finish(self) -> None:
+        """Let the connection be used again, after a whole success to a whole request only."""
+        is_sent = self._writer is None or self._writer.done()
+        if is_sent and 200 <= self.status < 300 and self.content.is_eof():
+            self.release()
+        else:
+            self.close()
+
     def _response_eof(self) -> None:
-        connection, writer = self._connection, self._writer
-        is_sent = writer is None or writer.done()
-        if connection and connection.protocol and not (200 <= self.status < 300 and is_sent):
-            connection.protocol.force_close()
-        super()._response_eof()
+        """Release nothing yet: it may be called before the status is known."""
 
 
 def open_session(upstream: Upstream) -> aiohttp.ClientSession:
