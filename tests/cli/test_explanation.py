@@ -152,3 +152,49 @@ def test_no_line_is_wider_than_asked_for():
 
     assert max(len(row) for row in text.splitlines()) <= 60
     assert "and 9 more" in text
+
+
+EDITED = {"generation": 3, "managedFields": [
+    {"manager": "kubectl", "time": "2030-01-02T03:02:00Z", "fieldsV1": {}},
+    {"manager": "afresh", "time": "2030-01-02T03:04:00Z", "subresource": "status", "fieldsV1": {}},
+]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("operators", "want"),
+    [
+        pytest.param((), "there is no operator in this cluster", id="none is installed"),
+        pytest.param(("a/afresh: 0 of 1 ready",), "no operator is ready", id="none is ready"),
+        pytest.param(None, "has looked at the last change for 2m05s", id="it may not be seen"),
+        pytest.param(
+            ("a/afresh: 1 of 1 ready",), "none serves the namespace team-a", id="it serves others"
+        ),
+    ],
+)
+def test_a_package_that_no_operator_serves_is_said_to_be_so_first_and_with_what_to_do(
+    operators: tuple[str, ...] | None, want: str
+):
+    told = told_of(make_seen(make_package(metadata=EDITED)), operators=operators)
+
+    text = ["".join(span.text for span in item) for item in lines(told, 300)]
+
+    assert want in told.unserved
+    assert "kubectl get deploy -A" in told.unserved
+    assert text[1] == f"Operator  {told.unserved}"
+    assert "Looks     as soon as an operator runs" in text
+
+
+def test_a_change_of_a_moment_ago_is_no_sign_that_nobody_serves_the_package():
+    fresh = {"generation": 3, "creationTimestamp": "2030-01-02T03:03:55Z"}
+
+    assert told_of(make_seen(make_package(metadata=fresh)), operators=None).unserved == ""
+
+
+def test_the_work_of_a_package_that_succeeded_can_be_got_by_the_line_shown():
+    status = {"phase": "Succeeded", "observedGeneration": 1, "branch": "afresh/token-auth"}
+
+    told = told_of(make_seen(make_package(status=status)))
+
+    want = "git fetch https://git.example.com/team/api.git afresh/token-auth"
+    assert told.fetch == want
+    assert any(want in "".join(span.text for span in item) for item in lines(told, 300))

@@ -69,7 +69,13 @@ class ManagedFields(ApiModel):
 
     manager: str = ""
     time: AwareDatetime | None = None
+    subresource: str = ""
     fields_v1: dict[str, Any] = Field(default_factory=dict, alias="fieldsV1")
+
+    @property
+    def is_of_users(self) -> bool:
+        """Whether it is of the object itself and not of its status."""
+        return not self.subresource
 
 
 class ObjectMeta(ApiModel):

@@ -42,7 +42,7 @@ async def _explain(target: Target) -> Explanation:
             sight = await see(kube, Key(namespace, target.package), clock.now())
         except NotFoundError as error:
             raise missing_package(target.package, namespace, error) from error
-    return explain(sight.package, sight.observed, sight.missing, sight.operators)
+    return explain(sight.package, sight.observed, sight.missing, sight.operators, clock.now())
 
 
 def lines(told: Explanation, width: int) -> Iterator[Line]:
@@ -56,7 +56,11 @@ def lines(told: Explanation, width: int) -> Iterator[Line]:
 
 
 def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
+    if told.unserved:
+        yield "Operator", told.unserved, Style.BAD
     yield "Status", _standing(told.recorded), Style.PLAIN
+    if told.fetch:
+        yield "Get it", told.fetch, Style.PLAIN
     if told.behind:
         yield "", "The operator has not looked at the last change yet.", Style.WARNING
     yield from _next(told)
@@ -89,7 +93,7 @@ def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     when = (
         "when something changes" if again is None else f"in {short_duration(again)}, or at a change"
     )
-    yield "Looks", when, Style.PLAIN
+    yield "Looks", "as soon as an operator runs" if told.unserved else when, Style.PLAIN
 
 
 def _standing(standing: Standing) -> str:

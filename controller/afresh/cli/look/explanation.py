@@ -6,12 +6,13 @@ The rules are the operator's own; nothing here decides.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
-from afresh.cli.look.package_view import is_current
+from afresh.cli.look.package_view import fetch_line, is_current
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
 from afresh.core import graph
@@ -28,6 +29,7 @@ from afresh.core.actions import (
     StartSync,
     UpdateSubtask,
 )
+from afresh.core.durations import short_duration
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.reason_table import ROWS
@@ -36,6 +38,9 @@ from afresh.core.rules import RULES
 from afresh.core.settle import stand
 
 _OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
+# An operator that runs looks at a change within a second; a busy one may take a while.
+LOOKS_WITHIN = timedelta(seconds=20)
+FIND = "kubectl get deploy -A -l app.kubernetes.io/name=afresh"
 _MENDS = {row.reason: row.mend for row in ROWS}
 
 
@@ -82,7 +87,7 @@ class Explanation:
     """Everything that `afresh explain` says. Without `next`, too little could be seen.
 
     `behind`: the operator has not looked at the last change. `operators` is None where it is not
-    known which there are.
+    known which there are. `unserved` says that nobody serves the package, as far as it is seen.
     """
 
     namespace: str
@@ -94,6 +99,8 @@ class Explanation:
     mend: str
     missing: tuple[Missing, ...]
     operators: tuple[str, ...] | None
+    unserved: str
+    fetch: str
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values under camelCase names."""
@@ -106,6 +113,7 @@ def explain(
     observed: Observed | None,
     missing: tuple[Missing, ...] = (),
     operators: tuple[str, ...] | None = None,
+    now: datetime | None = None,
 ) -> Explanation:
     """Return why the package is where it is. `observed` is None where too little was seen."""
     decision = decide(observed) if observed else None
@@ -121,7 +129,30 @@ def explain(
         mend=_mend(str(reason), behind=not is_current(package), operators=operators),
         missing=missing,
         operators=operators,
+        unserved=_unserved(package, operators, now or (observed.now if observed else None)),
+        fetch=fetch_line(package),
     )
+
+
+def _unserved(package: WorkPackage, operators: tuple[str, ...] | None, now: datetime | None) -> str:
+    """Say that no operator serves the package, by what a person may see; empty: one may."""
+    if operators is not None and not any(is_ready(item) for item in operators):
+        there = "no operator is ready" if operators else "there is no operator in this cluster"
+        return f"Nothing goes on: {there}. Have it installed or started; see {FIND}."
+    since = _changed_at(package)
+    if is_current(package) or now is None or since is None or now - since < LOOKS_WITHIN:
+        return ""
+    return (
+        "Nothing goes on: no operator has looked at the last change for "
+        f"{short_duration(int((now - since).total_seconds()))}. None runs, or none serves the "
+        f"namespace {package.metadata.namespace}; see {FIND} and the value namespaces of its chart."
+    )
+
+
+def _changed_at(package: WorkPackage) -> datetime | None:
+    """When somebody last changed the package, as the API server has noted it."""
+    times = [item.time for item in package.metadata.managed_fields if item.is_of_users]
+    return max(filter(None, times), default=package.metadata.creation_timestamp)
 
 
 def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
@@ -210,3 +241,8 @@ def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterato
         elif record.phase is SubtaskPhase.PENDING and waits:
             names = ", ".join(f"{item.id} {item.marker}" for item in waits)
             yield WaitingSubtask(id=entry.id, marker=record.marker, why=f"waits for {names}")
+
+
+def is_ready(operator: str) -> bool:
+    """Whether the sentence on an operator's Deployment says that a replica is ready."""
+    return ": 0 of " not in operator

@@ -3,6 +3,7 @@
 No text in it has a control character, whoever wrote it. Knows no terminal.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,7 +63,10 @@ class GateView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageView:
-    """One package. `current` is False until the operator has looked at the last edit."""
+    """One package. `current` is False until the operator has looked at the last edit.
+
+    `fetch` is the command that gets the work of one that has succeeded.
+    """
 
     namespace: str
     name: str
@@ -77,6 +81,7 @@ class PackageView:
     age_seconds: int | None
     branch: str
     head_commit: str
+    fetch: str = ""
     gate: GateView | None = None
     subtasks: tuple[SubtaskView, ...] = ()
 
@@ -114,6 +119,7 @@ def view_of(
         age_seconds=_seconds(created, now),
         branch=plain_line(status.branch or package.branch),
         head_commit=plain_line(status.head_commit),
+        fetch=fetch_line(package),
         gate=_gate(package, classes, now),
         subtasks=() if children is None else _subtasks(package, children, now),
     )
@@ -136,6 +142,14 @@ def unreadable_view(namespace: str, name: str, message: str) -> PackageView:
         branch="",
         head_commit="",
     )
+
+
+def fetch_line(package: WorkPackage) -> str:
+    """Return the command that gets the work of a package that has succeeded; else nothing."""
+    if package.status.phase is not PackagePhase.SUCCEEDED:
+        return ""
+    url = plain_line(package.spec.repository.url)
+    return shlex.join(["git", "fetch", url, plain_line(package.status.branch or package.branch)])
 
 
 def is_current(package: WorkPackage) -> bool:

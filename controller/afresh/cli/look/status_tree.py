@@ -50,6 +50,8 @@ def _head(view: PackageView, width: int) -> Iterator[Line]:
         yield from (line(text) for text in _wrapped(f"{view.reason}: {view.message}", width))
     commit = f" at {short_commit(view.head_commit)}" if view.head_commit else ""
     yield line(f"branch {view.branch}{commit}", Style.FAINT)
+    if view.fetch:
+        yield line(view.fetch)
     if view.gate:
         yield line(gate_sentence(view.gate), Style.WARNING)
 

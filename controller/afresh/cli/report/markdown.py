@@ -35,6 +35,7 @@ def _head(report: Report) -> str:
         *([markdown_line(report.goal), ""] if report.goal else []),
         f"- Phase: {report.phase}{progress}. {markdown_line(report.message)}".rstrip(),
         f"{where}{commit}",
+        *([f"- Get it: `{report.fetch}`"] if report.fetch else []),
         *_sums(report.totals),
     ]
     return "\n".join(lines)

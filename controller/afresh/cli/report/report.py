@@ -13,6 +13,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
+from afresh.cli.look.package_view import fetch_line
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.report.attempts import (
@@ -94,6 +95,7 @@ class Report:
     progress: str
     branch: str
     head_commit: str
+    fetch: str
     now: datetime
     totals: Totals
     subtasks: tuple[Row, ...]
@@ -123,6 +125,7 @@ def report_on(
         progress=status.progress,
         branch=status.branch or package.branch,
         head_commit=plain_line(status.head_commit),
+        fetch=fetch_line(package),
         now=now,
         totals=totals_of(package, rows, now),
         subtasks=rows,
