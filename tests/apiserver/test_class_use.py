@@ -81,6 +81,8 @@ def desk(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
     """Apply the chart's policy for one namespace, and wait until it is enforced there."""
     made = Desk(kubectl, make_namespace(), "class-use")
     values = ("admission.enabled=true", f'namespaces=["{made.namespace}"]')
+    system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}}
+    kubectl("apply", manifest=system)
     for item in render("afresh", *values, release=made.release):
         if item["kind"] in WANTED:
             kubectl("apply", manifest=item)

@@ -133,6 +133,8 @@ def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
     """Apply the chart's policies and rights for one namespace with people; wait for them."""
     desk = Desk(kubectl, make_namespace())
     kubectl("create", "serviceaccount", "default", "-n", desk.namespace)
+    system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}}
+    kubectl("apply", manifest=system)
     for item in render("afresh", f'namespaces=["{desk.namespace}"]', release=RELEASE):
         if item["kind"] in WANTED:
             kubectl("apply", manifest=item)

@@ -114,7 +114,7 @@ async def test_after_a_story_prometheus_has_its_figures_and_every_panel_has_data
         f'afresh_tokens_total{{{mine}, kind="input"}}': 400,
         f'afresh_tokens_total{{{mine}, kind="cache_read"}}': 28,
         f"afresh_cost_usd_total{{{mine}}}": 1,
-        f'afresh_episode_seconds_total{{{mine}, kind="work"}}': pytest.approx(4 * 3 / 8),
+        f'afresh_episode_seconds_total{{{mine}, kind="work"}}': pytest.approx(4 * 4 / 8),
         f'afresh_episode_phase_seconds_count{{agent_class="class-{namespace}", phase="push"}}': 4,
         f'afresh_gate_open{{namespace="{namespace}", secret_name="model"}}': 1,
     }

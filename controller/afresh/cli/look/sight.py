@@ -104,9 +104,9 @@ async def _fill(eyes: Eyes, cache: Cache, key: Key, package: WorkPackage) -> boo
         full = "whether the class runs as many episodes as it may"
         everywhere = await eyes.look(JOBS, None, hides=full, labelSelector=OURS)
         jobs = jobs if everywhere is None else everywhere
-    rivals = "whether another package works on the same branch, or comes first"
-    packages = await eyes.look(WORK_PACKAGES, None, hides=rivals)
+    packages = await eyes.look(WORK_PACKAGES, None, hides="whether another package comes first")
     if packages is None:
+        rivals = "whether another package works on the same branch"
         packages = await eyes.look(WORK_PACKAGES, namespace, hides=rivals)
     found = {SUBTASKS: subtasks, PODS: pods, JOBS: jobs, WORK_PACKAGES: packages}
     for kind, items in found.items():

@@ -36,7 +36,8 @@ class Gateway:
         self._patience = patience
         self._upstream = upstream
         self._log = log
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Named, or asyncio lets its connections hold small writes back.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # its connections inherit both
             self._socket.setsockopt(socket.SOL_SOCKET, buffer, SOCKET_BUFFER)
         self._share_address(True)  # with what is left of the gateway before
