@@ -98,6 +98,8 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "command": "The program and its arguments.",
         "timeoutSeconds": "How long it may run.",
         "checkout": "What it runs on.",
+        "image": "The image that it runs in, for messages.",
+        "check": "Given: its program is looked for before the agent starts.",
     },
     order.PlanLine: {
         "id": "The subtask.",
@@ -114,6 +116,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "results": "How it ended for each subtask; one without a result was not begun.",
         "head": "The branch's head after the last push.",
         "planDigest": "The digest of the plan that was pushed.",
+        "programs": "The checks of the Order that have found their program.",
         "pushPassed": "Whether the server has taken a push to the branch.",
         "missing": "Commits that the Order names and the repository lacks, at most 20.",
         "usage": "What the model's answers counted.",

@@ -16,6 +16,12 @@ CLASSES = (
         "spec.command",
         "spec.command is for adapter Command only",
     ),
+    of_class(
+        "command line of the agent in one word",
+        {"spec.adapter": "Command", "spec.command": ["run agent"]},
+        "spec.command",
+        'write each word as an item of its own: ["run", "agent"]',
+    ),
     of_class("unknown adapter", {"spec.adapter": "Copilot"}, "spec.adapter"),
     of_class("no adapter", {"spec.adapter": ABSENT}, "spec.adapter: Required"),
     of_class("no image", {"spec.image": ABSENT}, "spec.image: Required"),

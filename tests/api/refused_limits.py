@@ -3,7 +3,32 @@
 from tests.api.manifests import ABSENT, entries, entry
 from tests.api.refusal import of_package, subtasks
 
+AS_WORDS = 'write each word as an item of its own: ["make", "test"]'
 VERIFY = (
+    of_package(
+        "command line of verify in one word",
+        {"spec.verify": {"command": ["make test"]}},
+        "spec.verify.command",
+        AS_WORDS,
+    ),
+    of_package(
+        "command line of one subtask's verify in one word",
+        subtasks(entry("T1", verify={"command": ["make test", "-k"]})),
+        "spec.subtasks[0].verify.command",
+        AS_WORDS,
+    ),
+    of_package(
+        "command line of setup in one word",
+        {"spec.setup": {"command": ["make deps all"]}},
+        "spec.setup.command",
+        'write each word as an item of its own: ["make", "deps", "all"]',
+    ),
+    of_package(
+        "longest command line in one word",
+        {"spec.setup": {"command": ["x " * 2048]}},
+        "spec.setup.command",
+        "write each word as an item of its own",
+    ),
     of_package(
         "no verify anywhere",
         {"spec.verify": ABSENT},

@@ -95,7 +95,7 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
                 episode="e" * 63, generations="1" * 64, reason=REASON, message=text,
             ),
         conflicts=("c" * 80,) * 8,
-        push_passed="f" * 16,
+        push_passed="f" * 16, programs=("f" * 16,) * 32,
         usage=Usage(episodes=1000, transient_retries=1000, **TOKENS),
         subtasks=records,
         reviews=tuple(

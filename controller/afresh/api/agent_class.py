@@ -11,7 +11,7 @@ from afresh.api.conditions import Conditions, Reason
 from afresh.api.egress import EgressRule
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.resources import REQUESTS_WITHIN_LIMITS, Count, Money, Quantity, ResourceList
-from afresh.api.rules import MapBy, Matching, Rule, UniqueItems
+from afresh.api.rules import MapBy, Matching, Rule, UniqueItems, WordByWord
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
 
 Image = Annotated[
@@ -38,7 +38,7 @@ Endpoint = Annotated[
 
 Argument = Annotated[str, Field(max_length=4096)]
 
-Command = Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)]
+Command = Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64), WordByWord()]
 """A program and its arguments; no shell is involved."""
 
 PidsLimit = Annotated[StrictInt, Field(ge=16, le=65536)]

@@ -143,6 +143,8 @@ class WorkPackageStatus(ObjectStatus):
     """The digest of the plan that was last pushed."""
     plan_sync: PlanSync | None = None
     """How the plan was pushed where no episode did it; absent: that was never needed."""
+    programs: tuple[Annotated[str, Field(max_length=16)], ...] = Field(default=(), max_length=32)
+    """The hashes of image and program of the acceptance commands whose program was found."""
     push_passed: str = Field(default="", max_length=16)
     """The hash of the repository, branch and Secret with which the server has taken a push."""
     conflicts: tuple[Annotated[str, Field(max_length=80)], ...] = Field(default=(), max_length=8)

@@ -97,6 +97,31 @@ class AtMostBytes:
         return text
 
 
+class WordByWord:
+    """A command whose first word is a program alone; with a blank it is one for a shell."""
+
+    _MESSAGE = 'write each word as an item of its own, such as ["make", "test"]'
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        words = """self[0].replace(' ', '", "')"""  # split and join cost too much
+        rule = Rule(cel="!self[0].contains(' ')", message=self._MESSAGE).as_validation()
+        said = f"""'write each word as an item of its own: ["' + {words} + '"]'"""
+        return _with_rules(handler(schema), rule | {"messageExpression": said})
+
+    def _checked(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        if " " in words[0]:
+            apart = '", "'.join(words[0].split(" "))
+            raise ValueError(f'write each word as an item of its own: ["{apart}"]')
+        return words
+
+
 class Clipped:
     """A text of the status, cut to `limit` bytes as stored, so that no status is ever too long.
 
@@ -181,7 +206,11 @@ class UniqueItems:
 
 
 def _with_rule(schema: dict[str, Any], rule: Rule) -> dict[str, Any]:
-    return schema | {VALIDATIONS: [*schema.get(VALIDATIONS, []), rule.as_validation()]}
+    return _with_rules(schema, rule.as_validation())
+
+
+def _with_rules(schema: dict[str, Any], *rules: dict[str, str]) -> dict[str, Any]:
+    return schema | {VALIDATIONS: [*schema.get(VALIDATIONS, []), *rules]}
 
 
 def _refuse_duplicates(keys: Iterable[tuple[str, ...]]) -> None:

@@ -23,6 +23,8 @@ _KEPT = frozenset(
 _DROPPED = frozenset({"title"})
 _NULL = {"type": "null"}
 
+VALIDATION_KEYS = ("rule", "message", "messageExpression", "fieldPath")
+
 
 _ORDER = ("description", "type", "x-kubernetes-int-or-string", "default", "enum", "format")
 
@@ -141,7 +143,7 @@ def _described(schema: Schema) -> Schema:
 
 
 def _rule_first(entry: dict[str, str]) -> dict[str, str]:
-    return {key: entry[key] for key in ("rule", "message", "fieldPath") if key in entry}
+    return {key: entry[key] for key in VALIDATION_KEYS if key in entry}
 
 
 def _ordered(schema: Schema) -> Schema:

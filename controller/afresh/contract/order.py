@@ -66,11 +66,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
-    """The acceptance command that decides done."""
+    """The acceptance command that decides done, and the image that it runs in, for messages.
+
+    With `check` its program is looked for before the agent starts; a Report names what was found.
+    """
 
     command: tuple[str, ...]
     timeout_seconds: int = 300
     checkout: Checkout = Checkout.CLEAN
+    image: str = "the image of verify"
+    check: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

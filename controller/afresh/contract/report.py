@@ -86,6 +86,7 @@ class Report:
     names and the repository lacks; there may be more. `phases` are seconds since the epoch, by name
     (see PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` how
     it failed last, where it did. `push_passed`: the server has taken a push to the branch.
+    `programs` are the checks of the Order that have found theirs.
     """
 
     episode: str
@@ -96,6 +97,7 @@ class Report:
     plan_digest: str | None = None
     push_passed: bool = False
     missing: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     not_before: float | None = None
     fault: ProviderFault | None = None
@@ -148,7 +150,7 @@ def _cuts(report: Report) -> Iterator[Report]:
     bare = _shorten(report, _Sizes(message=40))
     yield replace(bare, results=tuple(replace(item, warnings=()) for item in bare.results))
     yield _decided(bare, with_usage=True)
-    least = replace(_decided(bare), phases={})
+    least = replace(_decided(bare), phases={}, programs=())
     yield least
     yield replace(
         least, results=tuple(replace(item, revision=0, message="") for item in least.results)

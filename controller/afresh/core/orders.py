@@ -27,6 +27,7 @@ from afresh.contract.words import AdapterName, Marker
 from afresh.core.batches import epic_of
 from afresh.core.names import short_hash
 from afresh.core.observed import Observed
+from afresh.core.programs import check_of
 from afresh.core.settle import Standing
 
 
@@ -45,7 +46,7 @@ def order_of(
     return replace(
         _frame(seen, standing, episode),
         agent=_agent(package, agent_class),
-        tasks=tuple(_task(package, entry, records[entry.id]) for entry in batch),
+        tasks=tuple(_task(package, agent_class, entry, records[entry.id]) for entry in batch),
         mode=package.spec.context.mode,
         guidance=tuple(package.spec.guidance),
         setup=_step(package),
@@ -181,8 +182,11 @@ def _decimal(value: Decimal | str) -> str:
     return str(value)
 
 
-def _task(package: WorkPackage, entry: SubtaskEntry, record: SubtaskRecord) -> Task:
+def _task(
+    package: WorkPackage, agent_class: AgentClass, entry: SubtaskEntry, record: SubtaskRecord
+) -> Task:
     verify = package.verify_of(entry)
+    image = verify.image or package.spec.image or agent_class.spec.image
     last_chance = record.consecutive_failures + 1 >= package.spec.max_consecutive_failures
     return Task(
         id=entry.id,
@@ -192,6 +196,8 @@ def _task(package: WorkPackage, entry: SubtaskEntry, record: SubtaskRecord) -> T
             command=tuple(verify.command),
             timeout_seconds=verify.timeout_seconds,
             checkout=verify.checkout,
+            image=image,
+            check=check_of(verify.command[0], image, package.status.programs),
         ),
         revision=entry.revision,
         files=tuple(entry.files or ()),

@@ -28,6 +28,7 @@ from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.outcome import Next
 from afresh.core.plan_sync import last_pushed
+from afresh.core.programs import found_after
 from afresh.core.pushes import passed_after
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING, row_of
@@ -70,6 +71,9 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         plan_digest=decision.syncs.pushed or (pushed and pushed.plan_digest) or old.plan_digest,
         plan_sync=decision.syncs.record,
         conflicts=decision.conflicts,
+        programs=found_after(
+            old.programs, [item.ended.report for item in decision.settlements if item.ended.report]
+        ),
         push_passed=passed_after(seen, decision),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,

@@ -6,6 +6,7 @@ Owns what the agent is shown and when it starts. What becomes of its work is `co
 import importlib
 import threading
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from afresh.adapters.adapter import Adapter, Context, Launch
 from afresh.adapters.registry import adapter_of
@@ -26,6 +27,9 @@ from afresh.episode.repository.shown import missing, shown
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.workplace import Workplace
 
+if TYPE_CHECKING:  # seldom needed
+    from afresh.episode.program_check import ProgramCheck
+
 LATER = "afresh.episode.conclusion"
 
 
@@ -45,8 +49,11 @@ def deliver(work: Workplace, desk: Desk, start: Start, task: Task) -> Result:
 
 def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task) -> AgentEnd:
     with model_access.open_access(work) as access:
+        check = _program_check(work, task)
         launch = _lay_out(work, adapter, desk, start, task, access.base_url)
         agent.get_ready(work)
+        if check:
+            check.finish(desk, start)
         work.reporter.stage("agent")
         access.open()
         with telling_usage(work):
@@ -60,6 +67,14 @@ def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task
         log_tail=work.log.tail,
     )
     return end
+
+
+def _program_check(work: Workplace, task: Task) -> "ProgramCheck | None":
+    if not task.verify.check:
+        return None
+    from afresh.episode.program_check import ProgramCheck  # noqa: PLC0415  # seldom needed
+
+    return ProgramCheck(work, task)
 
 
 def _started(work: Workplace) -> None:

@@ -23,7 +23,8 @@ class Desk:
     `opening` is the fetch that the first subtask waits for. `plan` is the plan as it stands.
     `start` is what the work starts from, `pushed` a commit of this episode that is on the branch
     since then. `session` is the agent's, for adapters that resume. `outbox` and `shot` are what the
-    agent of the present subtask has left, `warnings` what its program cannot do.
+    agent of the present subtask has left, `warnings` what its program cannot do. `programs` are
+    those of acceptance commands that were looked for and found.
     """
 
     opening: Opening
@@ -35,6 +36,7 @@ class Desk:
     outbox: "Outbox | None" = None
     shot: "Snapshot | None" = None
     warnings: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
     def on_plan(self, work: Workplace) -> Workplace:
         """Return `work` with the plan as it stands."""

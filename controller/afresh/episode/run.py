@@ -25,7 +25,7 @@ from afresh.episode.process import on_terminate, process_start
 from afresh.episode.redact import Redactor
 from afresh.episode.report import Reporter
 from afresh.episode.repository.git import Git
-from afresh.episode.workplace import AGENT, SETUP, VERIFY, Workplace
+from afresh.episode.workplace import AGENT, FIND, SETUP, VERIFY, Workplace
 
 STAY_SECONDS = 2.5
 STOPPED = "The runner was told to stop."
@@ -79,7 +79,7 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
         meter=Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model),
         reporter=Reporter(order.episode, paths.termination_log, hints),
         agent_control=Control(paths.agent_control, (SETUP, AGENT)),
-        verify_control=Control(paths.verify_control, (SETUP, VERIFY)),
+        verify_control=Control(paths.verify_control, (SETUP, VERIFY, FIND)),
     )
 
 

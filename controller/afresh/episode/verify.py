@@ -38,7 +38,7 @@ class Verdict:
 
 def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
-    tree, index = _tree(work, task, commit)
+    tree, index = tree_of(work, task, commit)
     meet(work.verify_control)
     started = time.monotonic()
     # Nobody is at work now but the containers' first processes.
@@ -56,7 +56,8 @@ def verify(work: Workplace, task: Task, commit: str) -> Verdict:
     return Verdict(result=result, problem=problem or _altered(work, tree, index))
 
 
-def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
+def tree_of(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
+    """Lay out the tree that verify sees; return it and its index."""
     files = shown(work.git, work.order, commit)
     if task.verify.checkout is Checkout.CLEAN:
         tree, branch = work.paths.checkout, work.order.repository.branch
@@ -69,7 +70,7 @@ def _tree(work: Workplace, task: Task, commit: str) -> tuple[Path, Path]:
 def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     seen, setup = work.paths.verify_sees, work.order.setup
     # What one subtask's tests have left must not decide about the next one.
-    is_emptied = len(work.order.tasks) > 1 or task.kept is not None
+    is_emptied = len(work.order.tasks) > 1 or bool(task.kept or task.verify.check)
     if setup:
         end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
         is_emptied = False
@@ -78,6 +79,13 @@ def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
     step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
     end = run_step(work.verify_control, VERIFY, step, seen, work.log, is_emptied=is_emptied)
     return end, _sentence("acceptance command", end.exit_code) if end.exit_code else None
+
+
+def run_setup(work: Workplace) -> None:
+    """Run setup in verify's container, where nothing ran before. Its failure shows later."""
+    if work.order.setup:
+        seen = work.paths.verify_sees
+        run_step(work.verify_control, SETUP, work.order.setup, seen, work.log)
 
 
 def _sentence(what: str, code: int) -> str:

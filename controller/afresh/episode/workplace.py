@@ -17,6 +17,7 @@ from afresh.episode.repository.git import Git
 SETUP = "setup"
 AGENT = "agent"
 VERIFY = "verify"
+FIND = "find"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

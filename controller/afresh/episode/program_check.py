@@ -1,0 +1,85 @@
+"""Finds out whether verify's image has the program of an acceptance command, before any agent.
+
+Owns how a program is looked for. Only bare names are: a subtask may make what a path names. It
+goes on beside what the agent's container needs, and is asked for once per package and image.
+"""
+
+import threading
+
+from afresh.contract.order import Step, Task
+from afresh.contract.words import Outcome
+from afresh.core.text import one_line
+from afresh.episode.desk import Desk
+from afresh.episode.ending import Ended
+from afresh.episode.repository.prepare import Start
+from afresh.episode.step import meet, run_step
+from afresh.episode.verify import run_setup, tree_of
+from afresh.episode.workplace import FIND, Workplace
+
+LIMIT_SECONDS = 30
+NAMED = 60
+# What the shell says of a program that it does not find.
+MISSING = (1, 127)
+# A PATH that leads into the checkout may lead to what a subtask makes.
+LOOK = 'case ":$PATH:" in *:"$PWD"*|*:[!/]*) exit 0;; esac; command -v "$1" >/dev/null 2>&1'
+
+
+class ProgramCheck:
+    """A look that goes on in verify's container. Costs nothing where none is asked for."""
+
+    def __init__(self, work: Workplace, task: Task) -> None:
+        """Begin to look."""
+        self._work, self._task = work, task
+        self._is_found = False
+        self._problem: Exception | None = None
+        self._thread: threading.Thread | None = None
+        if task.verify.check:
+            self._thread = threading.Thread(target=self._look, name="find", daemon=True)
+            self._thread.start()
+
+    def finish(self, desk: Desk, start: Start) -> None:
+        """Wait for the end of the look. Raises Ended if the program is not there after setup."""
+        if self._thread is None:
+            return
+        self._thread.join()
+        if self._problem:
+            raise self._problem
+        if not self._is_found and not self._is_there_after_setup(start):
+            raise self._missing()
+        desk.programs = tuple({*desk.programs, self._task.verify.check})
+        self._work.reporter.update(programs=desk.programs)
+
+    def _look(self) -> None:
+        try:
+            meet(self._work.verify_control)
+            self._is_found = _is_there(self._work, self._task)
+        except Exception as problem:  # raised again by `finish`
+            self._problem = problem
+
+    def _is_there_after_setup(self, start: Start) -> bool:
+        work, task = self._work, self._task
+        if work.order.setup is None:
+            return False
+        tree_of(work, task, start.head)
+        run_setup(work)
+        # What looks next is run anew, and so is what verifies later.
+        found = work.verify_control.clear() and _is_there(work, task)
+        return work.verify_control.clear() and found
+
+    def _missing(self) -> Ended:
+        verify = self._task.verify
+        name = one_line(verify.command[0])[:NAMED]
+        setup = "or have spec.setup install it, " if self._work.order.setup is None else ""
+        return Ended(
+            Outcome.CONFIG,
+            f'Correct the command of verify, {setup}or use an image that has it: "{name}" is not '
+            f"on the PATH of {one_line(verify.image)}.",
+        )
+
+
+def _is_there(work: Workplace, task: Task) -> bool:
+    step = Step(
+        command=("sh", "-c", LOOK, "sh", task.verify.command[0]), timeout_seconds=LIMIT_SECONDS
+    )
+    end = run_step(work.verify_control, FIND, step, work.paths.verify_sees, work.log)
+    return end.exit_code not in MISSING
