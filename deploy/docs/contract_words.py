@@ -137,6 +137,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "revision": "Which revision of the subtask was done.",
         "commit": "The commit on the branch; with it the result holds, whatever comes after.",
         "unpushed": "Of a push that failed; absent: none did.",
+        "isServers": "Whether the git server would answer every package of the repository alike.",
         "message": "How it ended, as a sentence.",
         "summary": "What the agent says of its work.",
         "exitCode": "The exit code of the agent's program.",

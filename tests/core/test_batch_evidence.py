@@ -1,5 +1,6 @@
 """What a batch's Report and pod say of each of its subtasks, and what that costs each of them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,13 +162,28 @@ def test_the_limit_of_episodes_counts_batches_not_subtasks() -> None:
     assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
 
 
-def test_each_subtask_of_a_batch_is_told_the_job_that_exists() -> None:
+def attempts_shown(seen: Any) -> list[tuple[int, list[str]]]:
+    """Of each subtask how many attempts are counted, and the Jobs of those that are listed."""
+    statuses = subtask_statuses(seen, decide(seen)).values()
+    return [(item.attempt_count, [one.job_name for one in item.attempts]) for item in statuses]
+
+
+def test_of_a_batch_only_the_subtask_that_it_is_at_shows_an_attempt() -> None:
     seen = settled(make_batch("A", "B", "C"))
 
-    statuses = subtask_statuses(seen, decide(seen))
+    assert attempts_shown(seen) == [(1, [seen.episodes[0].name]), (0, []), (0, [])]
 
-    jobs = {status.attempts[0].job_name for status in statuses.values()}
-    assert jobs == {seen.episodes[0].name}
+
+def test_a_subtask_that_a_batch_never_came_to_shows_no_attempt() -> None:
+    report = told(done("A"), failed("B", Outcome.BLOCKED))
+    seen = settled(make_batch("A", "B", "C", report=report))
+    suspended = seen.package.spec.model_copy(update={"suspend": True})
+    held = replace(seen, package=seen.package.model_copy(update={"spec": suspended}))
+
+    job = seen.episodes[0].name
+    assert attempts_shown(held) == [(1, [job]), (1, [job]), (0, [])]
+    records = {record.id: record for record in decide(held).records}
+    assert (records["C"].attempts, records["C"].attempts_begun) == (1, 0)
 
 
 def test_only_what_was_begun_has_an_event() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from afresh.api.package_status import SharedWait
 from afresh.api.phases import SubtaskPhase
+from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.core.actions import Decision, DeleteJob, OpenGate, StartEpisode, StartSync
 from afresh.core.evidence import Ended, verdict_of
@@ -50,7 +51,15 @@ NEVER = (
 )
 FULL = NEVER.replace("2 Preemption is not helpful for scheduling", "2 No preemption victims found")
 QUOTA = "pods is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1"
-LOST = make_report(Outcome.INFRASTRUCTURE, "A", phases={"runnerStarted": 1.0})
+
+
+def unfetched(outcome: Outcome, is_servers: bool = True) -> Report:
+    """What a runner tells that could not fetch."""
+    result = Result(id="A", outcome=outcome, message="See.", is_servers=is_servers)
+    return make_report(results=(result,), phases={"runnerStarted": 1.0})
+
+
+LOST = unfetched(Outcome.INFRASTRUCTURE)
 PREPARED = make_report(final=False, results=(), phases={"runnerStarted": 1.0, "prepared": 2.0})
 
 ROWS = [
@@ -155,17 +164,21 @@ FETCHES = [
 def test_what_ends_a_runner_before_it_has_fetched_is_the_repositorys(
     outcome: Outcome, want: str | None
 ) -> None:
-    report = make_report(outcome, phases={"runnerStarted": 1.0})
-
-    trouble = trouble_at_end(make_episode(report=report), outcome, "See.")
+    trouble = trouble_at_end(make_episode(report=unfetched(outcome)), outcome, "See.")
 
     assert (trouble.reason if trouble else None) == want
 
 
 def test_what_ends_a_runner_after_it_has_fetched_is_not_known_to_be_the_repositorys() -> None:
-    report = make_report(Outcome.AUTH, phases={"runnerStarted": 1.0, "prepared": 2.0})
+    report = replace(unfetched(Outcome.AUTH), phases={"runnerStarted": 1.0, "prepared": 2.0})
 
     assert trouble_at_end(make_episode(report=report), Outcome.AUTH, "Bad key.") is None
+
+
+def test_a_base_ref_that_is_missing_is_the_packages_own() -> None:
+    report = unfetched(Outcome.CONFIG, is_servers=False)
+
+    assert trouble_at_end(make_episode(report=report), Outcome.CONFIG, "No ref.") is None
 
 
 def key_of(cause: Cause, package: Any = None, **spec: Any) -> list[str]:

@@ -21,6 +21,8 @@ GROUPS = {
     "secrets": "api/v1",
     "configmaps": "api/v1",
     "events": "api/v1",
+    "resourcequotas": "api/v1",
+    "limitranges": "api/v1",
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
     "deployments": "apis/apps/v1",

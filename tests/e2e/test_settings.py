@@ -38,7 +38,11 @@ REPOSITORIES = [
     pytest.param({"baseRef": "no-such-ref"}, "Stalled", "Config", "no-such-ref", id="base ref"),
     pytest.param({"url": "{git}/nothing.git"}, "Stalled", "Config", "nothing.git", id="repository"),
     pytest.param(
-        {"url": "http://10.96.255.254/x.git"}, "Pending", "BackingOff", "10.96.255.254", id="host"
+        {"url": "http://10.96.255.254/x.git"},
+        "Pending",
+        "GitUnreachable",
+        "10.96.255.254",
+        id="host",
     ),
 ]
 
@@ -57,7 +61,7 @@ def test_a_repository_that_cannot_be_had_is_named(
 
 IMAGES = [
     pytest.param("localhost/afresh/Agent:dev", "Stalled", "Config", id="a name that is no name"),
-    pytest.param("localhost/absent:dev", "Pending", "BackingOff", id="a registry that is away"),
+    pytest.param("localhost/absent:dev", "Pending", "ImageNotPulled", id="a registry that is away"),
     pytest.param("localhost/afresh/pause:dev", "Stalled", "Config", id="an image without a shell"),
 ]
 
@@ -73,7 +77,7 @@ def test_an_image_that_cannot_be_had_is_told_and_correcting_it_is_enough(
     team.agent()
     team.wait_for("Succeeded")
 
-    assert "The container agent cannot start" in message_of(status)
+    assert "he container agent cannot start" in message_of(status)
 
 
 def test_a_refused_model_key_is_told_and_correcting_it_is_enough(team: Team) -> None:

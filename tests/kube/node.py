@@ -297,7 +297,7 @@ class Node:
             self.knocks.append(order.episode)
             id = order.tasks[0].id if order.tasks else SYNC_ID
             said = "The repository https://git.example.com/x cannot be reached; check the network."
-            lost = Result(id=id, outcome=Outcome.INFRASTRUCTURE, message=said)
+            lost = Result(id=id, outcome=Outcome.INFRASTRUCTURE, message=said, is_servers=True)
             runner.results, runner.final = (*runner.results, lost), True
             return
         runner.prepared = True

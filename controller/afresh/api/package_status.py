@@ -13,6 +13,8 @@ from afresh.contract.words import Marker, PushRefusal
 
 MAX_SUBTASKS = 200
 MAX_REQUEST = 128
+COMES_LATER = "Waiting"
+"""The reason of a subtask in an episode that is at another one."""
 
 
 class Usage(TokenUsage):
@@ -36,7 +38,9 @@ class SubtaskRecord(ApiModel):
     observed_revision: Count = 0
     """The revision that this record is about."""
     attempts: Count = 0
-    """How many episodes there were; the last one's number."""
+    """The number of the last episode that it was in."""
+    not_begun: Count | None = None
+    """How many of them ended before they came to it, as those of a batch do; absent: none."""
     consecutive_failures: Count = 0
     """How many of the last ones failed in a row."""
     transient_retries: Count = 0
@@ -59,6 +63,12 @@ class SubtaskRecord(ApiModel):
     """How often its revision was raised because a review rejected the work."""
     hallucinations: Count = 0
     """How often it was raised because the work rests on what does not exist."""
+
+    @property
+    def attempts_begun(self) -> int:
+        """How many episodes have worked on it."""
+        comes_later = self.phase is SubtaskPhase.QUEUED and self.reason == COMES_LATER
+        return max(self.attempts - (self.not_begun or 0) - comes_later, 0)
 
 
 class Review(ApiModel):

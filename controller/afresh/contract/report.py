@@ -58,7 +58,8 @@ class Result:
 
     `summary` is what the agent says of its work, for people. `peak_input_tokens` is the most that
     one request has told a model, and `peak_input_percent` the highest share of a model's window,
-    where windows are known. `unpushed` tells of a push that failed.
+    where windows are known. `unpushed` tells of a push that failed. `is_servers`: the git
+    server would answer every package of the repository alike.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Result:
     revision: int = 0
     commit: str | None = None
     unpushed: Unpushed | None = None
+    is_servers: bool = False
     message: str = ""
     summary: str = ""
     exit_code: int | None = None

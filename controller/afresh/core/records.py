@@ -173,7 +173,8 @@ def after(
         reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
         update |= {"consecutive_failures": 0, "reason": reason, "commit": commit}
     elif not ended.begun:
-        update |= {"reason": Reason.WAITING, "message": ""}
+        not_begun = (record.not_begun or 0) + 1
+        update |= {"reason": Reason.WAITING, "message": "", "not_begun": not_begun}
     elif row.next is Next.REVIEW:
         phase = SubtaskPhase.NEEDS_REVIEW
     elif row.counts and failures >= limit:

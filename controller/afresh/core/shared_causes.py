@@ -286,7 +286,7 @@ def trouble_at_end(episode: Episode, outcome: Outcome, message: str) -> Trouble 
     if "runnerStarted" not in report.phases or "prepared" in report.phases:
         return None
     # A refused push is a rule of one branch, or of what is on it: each package tries by itself.
-    if not report.results or any(item.unpushed for item in report.results):
+    if not any(item.is_servers and not item.unpushed for item in report.results):
         return None
     unreachable = outcome is Outcome.INFRASTRUCTURE
     return Trouble(

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import zip_longest
 
 from afresh.api.conditions import Condition
-from afresh.api.package_status import Review, SubtaskRecord, WorkPackageStatus
+from afresh.api.package_status import COMES_LATER, Review, SubtaskRecord, WorkPackageStatus
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.resources import TokenUsage
 from afresh.api.subtask import (
@@ -176,8 +176,11 @@ def _subtask_status(
     mine = [item for item in decision.settlements if item.member.subtask == record.id]
     for settlement in mine:
         number = settlement.member.attempt
-        attempts[number] = _ended_attempt(seen, settlement, attempts.get(number))
-    if record.phase in IN_EPISODE and record.attempts not in attempts:
+        begun = attempts.pop(number, None)
+        if settlement.ended.begun:
+            attempts[number] = _ended_attempt(seen, settlement, begun)
+    comes_later = record.phase is SubtaskPhase.QUEUED and record.reason == COMES_LATER
+    if record.phase in IN_EPISODE and record.attempts not in attempts and not comes_later:
         attempts[record.attempts] = Attempt(
             number=record.attempts,
             job_name=_job_of(seen, decision, record),
@@ -208,7 +211,7 @@ def _subtask_status(
         message=whole_message(record, [*(item.ended.message for item in mine), old.message]),
         not_before=record.not_before,
         commit=record.commit,
-        attempt_count=record.attempts,
+        attempt_count=record.attempts_begun,
         start_time=span.start,
         completion_time=span.end,
         duration=span.duration,

@@ -53,6 +53,7 @@ def _not_done(task: Task, end: Ended) -> Result:
     return Result(
         id=task.id,
         outcome=end.outcome,
+        is_servers=end.is_servers,
         revision=task.revision,
         unpushed=end.unpushed,
         message=end.message,

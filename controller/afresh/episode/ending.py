@@ -11,7 +11,8 @@ from afresh.core.text import one_line
 class Ended(Exception):  # noqa: N818  # an end is not always an error
     """The subtask ends with `outcome`. `message` is a stable sentence that a user can act on.
 
-    It may quote an agent: it is kept as one line of printable characters.
+    It may quote an agent: it is kept as one line of printable characters. `is_servers`: the git
+    server would answer every package of the repository alike.
     """
 
     def __init__(
@@ -22,6 +23,7 @@ class Ended(Exception):  # noqa: N818  # an end is not always an error
         exit_code: int | None = None,
         verify: VerifyResult | None = None,
         unpushed: Unpushed | None = None,
+        is_servers: bool = False,
     ) -> None:
         self.message = one_line(message)
         super().__init__(self.message)
@@ -29,3 +31,4 @@ class Ended(Exception):  # noqa: N818  # an end is not always an error
         self.exit_code = exit_code
         self.verify = verify
         self.unpushed = unpushed
+        self.is_servers = is_servers

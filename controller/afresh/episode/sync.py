@@ -22,7 +22,13 @@ def run_sync(work: Workplace, opening: Opening) -> Result | None:
         standing = _push(work, opening)
     except Ended as end:
         work.log.ended(end)
-        return Result(id=SYNC_ID, outcome=end.outcome, unpushed=end.unpushed, message=end.message)
+        return Result(
+            id=SYNC_ID,
+            outcome=end.outcome,
+            unpushed=end.unpushed,
+            is_servers=end.is_servers,
+            message=end.message,
+        )
     work.reporter.update(head=standing.head, plan_digest=standing.plan_digest)
     work.log.say("the plan is on the branch" if standing.head else "there is no branch yet")
     return None

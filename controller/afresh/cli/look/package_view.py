@@ -193,7 +193,7 @@ def _subtask(
         phase=record.phase,
         reason=plain_line(record.reason),
         message=plain_line(record.message),
-        attempts=record.attempts,
+        attempts=record.attempts_begun,
         seconds=_duration(attempts[-1], now) if attempts else None,
         spans=_spans(attempts[-1]) if attempts else {},
         tokens=sum(getattr(item.usage, name) for item in attempts for name in TOKENS),

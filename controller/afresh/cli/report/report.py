@@ -183,7 +183,7 @@ def _row(entry: SubtaskEntry, record: SubtaskRecord, child: SubtaskObject | None
         reason=plain_line(record.reason),
         message=plain_line(record.message),
         summary=summaries[-1] if summaries and done else "",
-        attempts=record.attempts,
+        attempts=record.attempts_begun,
         commit=plain_line(record.commit),
         rejections=record.rejections,
         hallucinations=record.hallucinations,

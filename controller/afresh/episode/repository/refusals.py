@@ -38,16 +38,21 @@ _TOO_LARGE = (
 )
 
 
+# What the server would answer every package with the same credentials, whatever its branch.
+_OF_SERVER = frozenset({Fault.NOT_FOUND, Fault.REDIRECTED, Fault.UNTRUSTED})
+
+
 def remote_problem(order: Order, error: GitError) -> Ended:
     """Return how the episode ends when the remote failed it."""
     repository = order.repository
     names = {"url": public_url(repository.url), "branch": repository.branch}
     if error.fault is Fault.DENIED:
-        return Ended(Outcome.AUTH, _denied(order, names["url"]))
+        return Ended(Outcome.AUTH, _denied(order, names["url"]), is_servers=True)
     if error.fault is Fault.TOO_LARGE:
         return Ended(Outcome.AGENT_ERROR, _TOO_LARGE.format(**names))
     if error.fault in _CONFIG:
-        return Ended(Outcome.CONFIG, _CONFIG[error.fault].format(**names))
+        message = _CONFIG[error.fault].format(**names)
+        return Ended(Outcome.CONFIG, message, is_servers=error.fault in _OF_SERVER)
     return unreachable(repository.url)
 
 
@@ -71,6 +76,7 @@ def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage")
     return Ended(
         Outcome.INFRASTRUCTURE,
         f"The repository {public_url(url)} cannot be reached; check {field} and the network.",
+        is_servers=True,
     )
 
 

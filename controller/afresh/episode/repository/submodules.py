@@ -92,7 +92,9 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
         _get(git, link, ref)
     except GitError as error:
         if error.fault is Fault.UNREACHABLE:
-            raise refusals.unreachable(link.url, FIELD) from error
+            ended = refusals.unreachable(link.url, FIELD)
+            ended.is_servers = False  # another repository, which only this package may need
+            raise ended from error
         raise Ended(
             Outcome.AUTH if error.fault is Fault.DENIED else Outcome.CONFIG,
             with_details(
