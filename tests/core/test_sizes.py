@@ -41,7 +41,7 @@ from afresh.contract.report import PHASES
 from afresh.contract.words import ContextMode, Marker, Outcome
 from afresh.core.reasons import Reason
 
-PACKAGE_BYTES = 184 * 1024
+PACKAGE_BYTES = 192 * 1024
 SUBTASK_BYTES = 128 * 1024
 MANY = 10**12
 LATE = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
