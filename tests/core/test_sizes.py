@@ -70,6 +70,7 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
             observed_revision=1_000_000, attempts=1000, consecutive_failures=100,
             transient_retries=100, commit="f" * 64, reason=REASON, message=text, not_before=LATE,
             cost_usd=Decimal("123456.123456"), rejections=100, hallucinations=100, not_begun=1000,
+            silences=100,
         )
         for number in range(MAX_SUBTASKS)
     )  # fmt: skip
