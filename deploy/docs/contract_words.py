@@ -59,9 +59,14 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "maxTurns": "How often the model may answer for one task.",
         "pricing": "What tokens cost; the first that matches counts.",
         "diskBytes": "The agent is stopped before worktree and HOME together reach this.",
+        "silenceSeconds": "How long the model may say nothing to a request.",
+        "idleSeconds": "How long the agent may show no sign of life; absent: no limit.",
+        "allowsServerTools": "Whether the model's provider may reach out for the agent.",
     },
     order.Price: {
         "model": "A glob over model names.",
+        "maxOutputTokens": "What an answer is limited to under a budget where the request names no "
+        "limit; absent: not known.",
         "contextWindowTokens": "How many tokens one context holds; absent: not known.",
         "inputUsdPerMillion": "US dollars per million tokens sent.",
         "outputUsdPerMillion": "US dollars per million tokens received.",

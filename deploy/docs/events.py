@@ -15,7 +15,7 @@ from afresh.core.plan_sync import wanted_digest
 from afresh.core.settle import stand
 from deploy.docs.world import World, running_pod
 
-BUDGET_TOKENS = 1000
+BUDGET_TOKENS = 5000
 
 Change = Callable[[World], World | None]
 
@@ -54,6 +54,12 @@ def ends_of_each_kind() -> Iterator[Event]:
         Outcome.CONFIG,
         Outcome.BUDGET_EXCEEDED,
     ):
+        yield Event(outcome, Cause.LOOP, _ended(outcome))
+
+
+def silences() -> Iterator[Event]:
+    """A model that says nothing, and one that answers again."""
+    for outcome in (Outcome.MODEL_SILENT, Outcome.SUCCESS):
         yield Event(outcome, Cause.LOOP, _ended(outcome))
 
 
@@ -139,11 +145,12 @@ def _ended(outcome: Outcome, commit: str | None = None) -> Change:
     return end
 
 
-_PUSHES_NOTHING = frozenset({Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.TRANSIENT})
+_UNANSWERED = frozenset({Outcome.TRANSIENT, Outcome.MODEL_SILENT})
+_PUSHES_NOTHING = _UNANSWERED | {Outcome.INFRASTRUCTURE, Outcome.CANCELLED}
 
 
 def _usage(outcome: Outcome) -> Usage:
-    if outcome is Outcome.TRANSIENT:
+    if outcome in _UNANSWERED:
         return Usage()
     return Usage(turns=1, input_tokens=BUDGET_TOKENS if outcome is Outcome.BUDGET_EXCEEDED else 0)
 

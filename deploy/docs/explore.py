@@ -14,7 +14,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.contract.words import Outcome
 from afresh.core.budget import is_spent
 from afresh.core.observed import Episode
-from afresh.core.outcome import TABLE
+from afresh.core.outcome import MOST_SILENCES, TABLE
 from afresh.core.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
@@ -31,6 +31,7 @@ from deploy.docs.events import (
     looking,
     queueing,
     scheduling,
+    silences,
     time_passes,
 )
 from deploy.docs.world import World, after_decision, decided, new_world
@@ -73,6 +74,7 @@ def explored() -> Explored:
         _explore(new_world(**one), crowded),
         _explore(new_world(**two, maxConsecutiveFailures=1), batch),
         _explore(new_world(second={}), [*looking(), *time_passes()]),
+        _explore(new_world(**one), [*silences(), *time_passes()]),
         _created(created_in(new_world(second={}))),
         _created([new_world(second={}, suspend=True)]),
     ]
@@ -201,7 +203,8 @@ def _key(world: World) -> tuple[object, ...]:
 def _record_key(record: SubtaskRecord, world: World) -> tuple[object, ...]:
     waits = record.not_before is not None and record.not_before > world.now
     failures = record.consecutive_failures
-    return record.id, record.phase, _kind(record.reason), failures, waits
+    silences = min(record.silences or 0, MOST_SILENCES)
+    return record.id, record.phase, _kind(record.reason), failures, silences, waits
 
 
 def _episode_key(episode: Episode) -> tuple[object, ...]:
@@ -213,5 +216,6 @@ _KINDS: dict[str, object] = {outcome: TABLE[outcome] for outcome in Outcome}
 
 
 def _kind(reason: str) -> object:
-    """Outcomes from which the same follows are one, but for the one that halts the package."""
-    return reason if reason == Outcome.OUT_OF_SCOPE else _KINDS.get(reason, reason)
+    """Outcomes from which the same follows are one, but for those that halt the package."""
+    own = (Outcome.OUT_OF_SCOPE, Outcome.MODEL_SILENT)
+    return reason if reason in own else _KINDS.get(reason, reason)

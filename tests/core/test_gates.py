@@ -92,6 +92,7 @@ def change(decision: Decision) -> tuple[int, float] | str | None:
 RESET = (NOW + seconds(90)).timestamp()
 CHANGES = [
     pytest.param(ended(Outcome.TRANSIENT), None, (1, 2), id="the first refusal closes it"),
+    pytest.param(ended(Outcome.MODEL_SILENT), None, (1, 2), id="a model that says nothing too"),
     pytest.param(ended(Outcome.TRANSIENT, not_before=RESET), None, (1, 90),
                  id="until the provider's reset time"),
     pytest.param(ended(Outcome.TRANSIENT, PAST), PAST, (4, 16),

@@ -45,11 +45,43 @@ def test_every_outcome_has_a_row() -> None:
 
 def test_the_precedence_is_the_designs() -> None:
     want = (
-        "Cancelled BudgetExceeded Auth Config Transient OutOfScope Blocked Timeout TurnLimit "
+        "Cancelled BudgetExceeded Auth Config Transient ModelSilent OutOfScope Blocked Timeout "
+        "TurnLimit "
         "ContextExhausted OutOfMemory ProcessLimit DiskFull AgentError VerifyFailed NoChanges "
         "NoResult Infrastructure"
     )
     assert " ".join(PRECEDENCE) == want
+
+
+SILENCES = [
+    pytest.param({}, ("Transient", 1, None), id="the first waits behind the gate"),
+    pytest.param({"silences": 1}, ("Transient", 2, None), id="so does the second"),
+    pytest.param({"silences": 2}, ("ModelSilent", 3, 30), id="the third stalls the package"),
+    pytest.param({"silences": 3, "transient_retries": 1, "reason": "ModelSilent"},
+                 ("ModelSilent", 4, 60), id="the next waits twice as long"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "want"), SILENCES)
+def test_a_silent_model_is_nobodys_fault_and_stalls_after_three_in_a_row(
+    known: dict[str, Any], want: tuple[str, int, int | None]
+) -> None:
+    record = make_record(phase=RUNNING, attempts=1, consecutive_failures=1, **known)
+    told = ended(Outcome.MODEL_SILENT)
+
+    record = after(record, told, now=NOW, limit=3, gated=True)
+
+    wait = (record.not_before - NOW).total_seconds() if record.not_before else None
+    assert (record.reason, record.silences, wait) == want
+    assert record.consecutive_failures == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "want"),
+    [(Outcome.TRANSIENT, 2), (Outcome.INFRASTRUCTURE, 2), (Outcome.VERIFY_FAILED, None)],
+)
+def test_silences_in_a_row_end_with_an_answer(outcome: Outcome, want: int | None) -> None:
+    assert take_in(outcome, silences=2).silences == want
 
 
 def test_success_marks_done_and_forgets_failures() -> None:

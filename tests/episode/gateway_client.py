@@ -40,10 +40,16 @@ def make_gateway(
     authorities: Path = Path("/nowhere"),
     port: int = 0,
     patience: Patience = PATIENCE,
+    silence: float = 120,
 ) -> Gateway:
     """A gateway that has not been started."""
     upstream = Upstream(
-        api=AnthropicApi(), endpoint=endpoint, key=KEY, model=model, authorities=authorities
+        api=AnthropicApi(),
+        endpoint=endpoint,
+        key=KEY,
+        model=model,
+        authorities=authorities,
+        silence_seconds=silence,
     )
     meter = Meter(max_turns, prices, budget)
     return Gateway(upstream, meter, Log(Redactor()), port, patience)
@@ -79,11 +85,17 @@ async def talking(
     model: str | None = None,
     prices: tuple[Price, ...] = (),
     budget: Budget | None = None,
+    silence: float = 120,
 ) -> AsyncIterator[Talk]:
     """Start all three; requests pass. The gateway is closed at the end."""
     async with providing(answer) as provider:
         gateway = make_gateway(
-            provider.url + path, max_turns=max_turns, model=model, prices=prices, budget=budget
+            provider.url + path,
+            max_turns=max_turns,
+            model=model,
+            prices=prices,
+            budget=budget,
+            silence=silence,
         )
         async with _opened(provider, gateway) as talk:
             yield talk
@@ -97,11 +109,17 @@ async def talking_to(
     model: str | None = None,
     prices: tuple[Price, ...] = (),
     budget: Budget | None = None,
+    server_tools: bool = False,
 ) -> AsyncIterator[Talk]:
     """As `talking`, with a provider whose API is `api`."""
     async with providing(answer) as provider:
         upstream = Upstream(
-            api=api, endpoint=provider.url, key=KEY, model=model, authorities=Path("/nowhere")
+            api=api,
+            endpoint=provider.url,
+            key=KEY,
+            model=model,
+            authorities=Path("/nowhere"),
+            allows_server_tools=server_tools,
         )
         gateway = Gateway(upstream, Meter(20, prices, budget, model), Log(Redactor()), 0)
         async with _opened(provider, gateway) as talk:

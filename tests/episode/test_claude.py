@@ -127,7 +127,6 @@ def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_
     assert claude_pod.result.message == (
         f"The budget of this episode is used up; raise spec.budget.{want} of the WorkPackage."
     )
-    assert report.usage.turns >= 1
     assert claude_pod.result.usage == report.usage
 
 

@@ -110,7 +110,7 @@ async def test_large_requests_are_read_a_few_at_a_time_and_small_ones_overtake_t
 
     async def hold(request: web.BaseRequest) -> web.StreamResponse:
         await gate.wait()
-        return web.Response()
+        return await streams(*events())(request)
 
     async with talking(hold, model="claude-x") as talk:
         large = [asyncio.create_task(talk.ask(body)) for _ in range(LARGE_AT_ONCE + 1)]

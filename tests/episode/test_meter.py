@@ -4,20 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from afresh.contract.order import Budget
+from afresh.contract.order import Budget, Price
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Answer, Fault, Tokens
 from afresh.episode.gateway.model_faults import CROWDED, with_use
+from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.tally import Peak
 from tests.episode.gateway_client import PRICE
 
+WISH = Wish(output_tokens=2000)
 RESULT = Result(id="T001", outcome=Outcome.SUCCESS, warnings=("Another one.",))
 
 
-def begun(meter: Meter, size: int = 0) -> Turn:
-    turn = meter.begin(size)
+def begun(meter: Meter, size: int = 0, wish: Wish = WISH) -> Turn:
+    turn = meter.begin(wish, size)
     assert turn
     return turn
 
@@ -34,11 +36,12 @@ def answered(meter: Meter, *, model: str = "claude-x", **tokens: int) -> None:
 @pytest.mark.parametrize(
     ("budget", "sizes", "want"),
     [
-        pytest.param(Budget(max_tokens=1000), (2000, 2000), True, id="both fit in"),
-        pytest.param(Budget(max_tokens=1000), (2004, 2000), False, id="they do not"),
-        # 500 tokens each, at most at 3.75 dollars per million.
-        pytest.param(Budget(max_cost_usd="0.00375"), (2000, 2000), True, id="both can be paid for"),
-        pytest.param(Budget(max_cost_usd="0.00374"), (2000, 2000), False, id="they cannot"),
+        # 2000 tokens each for the answers.
+        pytest.param(Budget(max_tokens=5000), (2000, 2000), True, id="both fit in"),
+        pytest.param(Budget(max_tokens=5000), (2004, 2000), False, id="they do not"),
+        # 500 tokens each at most at 3.75 dollars per million, and the answers at 15.
+        pytest.param(Budget(max_cost_usd="0.06375"), (2000, 2000), True, id="both are paid for"),
+        pytest.param(Budget(max_cost_usd="0.06374"), (2000, 2000), False, id="they cannot be"),
         pytest.param(None, (10**9, 10**9), True, id="there is no budget"),
     ],
 )
@@ -48,29 +51,48 @@ def test_second_request_waits_where_the_budget_may_not_be_enough_for_both(
     meter = Meter(20, (PRICE,), budget)
     first, second = sizes
     with begun(meter, first):
-        got = meter.begin(second)
+        got = meter.begin(WISH, second)
 
     assert (got is not None) is want
-    assert meter.begin(second), "a request that is alone always passes"
+    assert meter.begin(WISH, second), "a request that is alone passes"
 
 
-def test_every_request_is_expected_to_use_as_much_as_the_largest_one_so_far():
-    meter = Meter(20, (), Budget(max_tokens=100))
-    answered(meter, input=40)
-    with begun(meter):
-        assert meter.begin(0) is None
+@pytest.mark.parametrize(
+    ("wish", "want"),
+    [
+        pytest.param(Wish(), 32_768, id="what models can say at once"),
+        pytest.param(Wish(model="small"), 2000, id="a quarter of the window"),
+        pytest.param(Wish(model="known"), 5000, id="what the price list says"),
+        pytest.param(Wish(output_tokens=10**6), 10**6, id="what the request says"),
+        pytest.param(Wish(output_tokens=7000, answers=3), 7000, id="each of several answers"),
+    ],
+)
+def test_answer_may_take_what_the_request_or_the_price_list_says(wish: Wish, want: int):
+    prices = (
+        Price(model="small", context_window_tokens=8000),
+        Price(model="known", max_output_tokens=5000),
+    )
+    with begun(Meter(20, prices, Budget(max_tokens=10**7)), wish=wish) as turn:
+        pass
 
-    answered(meter, input=59)
-    assert meter.used_up is None
-    answered(meter, input=1)
-    with pytest.raises(NothingLeft):
-        meter.begin(0)
+    assert turn.reserved
+    assert turn.reserved.limit == want
+    assert turn.reserved.output == want * wish.answers
+
+
+def test_dense_text_is_expected_to_be_as_dense_again():
+    meter = Meter(20, (), Budget(max_tokens=10**6))
+    with begun(meter, 10_000) as turn:
+        turn.answer = answer(input=8000, output=1)
+    with begun(meter, 20_000) as turn:
+        assert turn.reserved
+        assert turn.reserved.input == 16_000
 
 
 def test_turn_limit_is_told_to_a_request_that_would_have_to_wait():
-    meter = Meter(1, (), Budget(max_tokens=100))
+    meter = Meter(1, (), Budget(max_tokens=2000))
     with begun(meter, 400), pytest.raises(NothingLeft):
-        meter.begin(400)
+        meter.begin(WISH, 400)
 
     assert meter.limit_reached
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
+BODY = web.RequestKey("body", bytes)
+
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
@@ -41,6 +43,7 @@ async def providing(
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = await request.content.read()  # of any size
+        request[BODY] = body
         provider.asked.append(Asked(request.method, request.path_qs, headers, body))
         return await provider.answer(request)
 

@@ -29,10 +29,13 @@ KEY_VARIABLE = "AFRESH_GATEWAY_KEY"
 CONFIG = '''\
 check_for_update_on_startup = false
 analytics.enabled = false
+# A tool of the provider's, which the gateway refuses.
+web_search = "disabled"
 
 [features]
 apps = false
 enable_request_compression = false
+image_generation = false
 plugins = false
 remote_plugin = false
 unbounded_connection_retries = false

@@ -12,7 +12,7 @@ from afresh.api.egress import EgressRule
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.resources import REQUESTS_WITHIN_LIMITS, Count, Money, Quantity, ResourceList
 from afresh.api.rules import MapBy, Matching, Rule, UniqueItems, WordByWord
-from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
+from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, ServerTools
 
 Image = Annotated[
     str,
@@ -109,6 +109,10 @@ class ModelPricing(ApiModel):
     """A glob over model names, such as `claude-*`."""
     context_window_tokens: StrictInt | None = Field(default=None, ge=1, le=1_000_000_000)
     """How many tokens one context holds."""
+    max_output_tokens: StrictInt | None = Field(default=None, ge=1024, le=1_000_000_000)
+    """The most that one answer may take. Where a package has a budget and the program asks for no
+    limit, this is what the gateway asks for; absent: 32768, or a quarter of the context if that is
+    less."""
     input_usd_per_million: Money
     """US dollars per million tokens sent."""
     output_usd_per_million: Money
@@ -201,6 +205,17 @@ class AgentClassSpec(ApiModel):
     of the adapter."""
     credentials: Credentials | None = None
     """The model's key; absent: the agent needs none."""
+    model_silence_seconds: StrictInt = Field(default=120, ge=5, le=3600)
+    """How long the model may say nothing before the gateway gives the request up. An answer that
+    has begun, or comes in one piece, may take three times as long. Raise it for slow models."""
+    server_tools: ServerTools = ServerTools.REFUSED
+    """Whether the gateway lets the model's provider reach out for the agent: tools such as web
+    search, web fetch and code execution, other servers, and addresses that are to be read. Allowed
+    opens a way past the NetworkPolicy; where a package has a budget they are refused all the
+    same."""
+    idle_seconds: StrictInt | None = Field(default=None, ge=60, le=86_400)
+    """How long an agent may show no sign of life before it is ended: no output, no request for the
+    model, nothing written. Absent: as long as its time limit."""
     endpoint: Endpoint | None = None
     """The base URL of the model's API; absent: the adapter's default."""
     ca_bundle: CaBundle | None = None

@@ -26,6 +26,15 @@ class Usage(TokenUsage):
     """Episodes that do not, because the cause was temporary."""
 
 
+class BudgetShare(ApiModel):
+    """What an episode was given of the package's budget."""
+
+    max_tokens: Count | None = None
+    """Tokens of all kinds."""
+    max_cost_usd: Money | None = None
+    """US dollars."""
+
+
 class SubtaskRecord(ApiModel):
     """What is known of one subtask: what decisions rest on."""
 
@@ -45,6 +54,11 @@ class SubtaskRecord(ApiModel):
     """How many of the last ones failed in a row."""
     transient_retries: Count = 0
     """How many of the last ones ended for a temporary cause in a row."""
+    silences: Count | None = None
+    """How many of the last ones ended because the model said nothing, in a row."""
+    insufficient: BudgetShare | None = None
+    """What the last one was given of the budget, where that was not enough; none starts with as
+    little again."""
     commit: str = Field(default="", max_length=64)
     """The commit that did it."""
     reason: Reason = ""

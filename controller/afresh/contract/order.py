@@ -18,6 +18,8 @@ from afresh.contract.words import (
 
 ORDER_VERSION = 1
 ORDER_MAX_BYTES = 200 * 1024
+# With less than that left of a budget in tokens, no request for the model passes.
+LEAST_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +129,15 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens, as decimal strings, for models that match the glob."""
+    """US dollars per million tokens, as decimal strings, for models that match the glob.
+
+    `max_output_tokens`: what an answer is limited to where there is a budget, and the request names
+    no limit.
+    """
 
     model: str
     context_window_tokens: int | None = None
+    max_output_tokens: int | None = None
     input_usd_per_million: str = "0"
     output_usd_per_million: str = "0"
     cache_read_usd_per_million: str = "0"
@@ -147,7 +154,9 @@ class Agent:
     """Which program does the work, how it reaches its model, and its limits.
 
     Without `model_api` it speaks the one that is usual for the program.
-    It is stopped before the worktree and HOME together reach `disk_bytes`.
+    It is stopped before the worktree and HOME together reach `disk_bytes`, and after `idle_seconds`
+    without a sign of life. A model that says nothing for `silence_seconds` is not waited for. The
+    provider reaches out for it only with `allows_server_tools`.
     """
 
     adapter: AdapterName
@@ -161,6 +170,9 @@ class Agent:
     max_turns: int = 20
     pricing: tuple[Price, ...] = ()
     disk_bytes: int | None = None
+    silence_seconds: int = 120
+    idle_seconds: int | None = None
+    allows_server_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,13 @@ class PushRefusal(StrEnum):
     WORK_ONLY = "WorkOnly"  # as Lost, but the server takes the plan: only a person can help
 
 
+class ServerTools(StrEnum):
+    """Whether the model's provider may reach out for an agent: search, fetch, run code."""
+
+    REFUSED = "Refused"
+    ALLOWED = "Allowed"
+
+
 class Checkout(StrEnum):
     """What the acceptance command is run on."""
 
@@ -89,6 +96,7 @@ class Outcome(StrEnum):
     PROCESS_LIMIT = "ProcessLimit"
     DISK_FULL = "DiskFull"
     TRANSIENT = "Transient"
+    MODEL_SILENT = "ModelSilent"
     INFRASTRUCTURE = "Infrastructure"
     AUTH = "Auth"
     CONFIG = "Config"

@@ -8,7 +8,13 @@ from afresh.contract.words import Outcome, ProviderFault
 from afresh.core.evidence import Ended
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
-from afresh.core.outcome import backoff_after, reset_of, slower, whole_second
+from afresh.core.outcome import (
+    OF_THE_PROVIDER,
+    backoff_after,
+    reset_of,
+    slower,
+    whole_second,
+)
 from afresh.core.settle import Standing
 
 # Where the runner cannot tell: the agent speaks to the provider itself.
@@ -39,7 +45,7 @@ def gate_after(seen: Observed, standing: Standing) -> Gate | None:
         return gate
     for settlement in standing.settlements:
         episode, ended = settlement.episode, settlement.ended
-        if ended.outcome is Outcome.TRANSIENT:
+        if ended.outcome in OF_THE_PROVIDER:
             gate = _closed(gate, episode, ended, seen, secret)
         elif gate and _probes(episode, gate) and _answered(episode, ended.outcome):
             gate = None

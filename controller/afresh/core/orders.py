@@ -23,7 +23,7 @@ from afresh.contract.order import (
     Task,
     Verify,
 )
-from afresh.contract.words import AdapterName, Marker
+from afresh.contract.words import AdapterName, Marker, ServerTools
 from afresh.core.batches import epic_of
 from afresh.core.names import short_hash
 from afresh.core.observed import Observed
@@ -157,6 +157,9 @@ def _agent(package: WorkPackage, agent_class: AgentClass) -> Agent:
         max_turns=package.spec.episode.max_turns,
         pricing=tuple(_price(item) for item in spec.pricing),
         disk_bytes=_disk_bytes(package, agent_class),
+        silence_seconds=spec.model_silence_seconds,
+        idle_seconds=spec.idle_seconds,
+        allows_server_tools=spec.server_tools is ServerTools.ALLOWED,
     )
 
 
@@ -171,6 +174,7 @@ def _price(pricing: ModelPricing) -> Price:
     return Price(
         model=pricing.model,
         context_window_tokens=pricing.context_window_tokens,
+        max_output_tokens=pricing.max_output_tokens,
         input_usd_per_million=_decimal(sent),
         output_usd_per_million=_decimal(pricing.output_usd_per_million),
         cache_read_usd_per_million=_decimal(pricing.cache_read_usd_per_million or sent),

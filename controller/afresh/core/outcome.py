@@ -44,6 +44,7 @@ TABLE: dict[Outcome, Row] = {
     Outcome.PROCESS_LIMIT: Row(Next.RETRY, counts=True),
     Outcome.DISK_FULL: Row(Next.RETRY, counts=True),
     Outcome.TRANSIENT: Row(Next.BACKOFF),
+    Outcome.MODEL_SILENT: Row(Next.BACKOFF),
     Outcome.INFRASTRUCTURE: Row(Next.BACKOFF),
     Outcome.AUTH: Row(Next.PROBE),
     Outcome.CONFIG: Row(Next.PROBE),
@@ -62,6 +63,7 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.AUTH,
     Outcome.CONFIG,
     Outcome.TRANSIENT,
+    Outcome.MODEL_SILENT,
     Outcome.OUT_OF_SCOPE,
     Outcome.BLOCKED,
     Outcome.TIMEOUT,
@@ -79,6 +81,12 @@ PRECEDENCE: tuple[Outcome, ...] = (
 
 # A container's own end can only be the better explanation of these.
 EXPLAINED_BY_CONTAINER = frozenset(PRECEDENCE[PRECEDENCE.index(Outcome.OUT_OF_MEMORY) + 1 :])
+
+# What the provider of a model does; a gate closes for all who use the same credential.
+OF_THE_PROVIDER = frozenset({Outcome.TRANSIENT, Outcome.MODEL_SILENT})
+# What an agent asks for may be what its model is silent about: so often in a row the package goes
+# on as if nobody were to blame, then it stalls.
+MOST_SILENCES = 3
 
 BACKOFF_CAP = timedelta(seconds=300)
 # A wait for something outside that has lasted so long wants a person; it is then tried slowly (C6).

@@ -219,6 +219,12 @@ _OUTCOMES = (
         "The model's provider limited the rate, was overloaded or could not be reached. It does "
         "not count as a failure.",
         "Nothing; it goes on by itself."),
+    ReasonRow("ModelSilent", _ALL,
+        "The model took a request and said nothing for `modelSilenceSeconds` of the AgentClass. It "
+        "does not count as a failure; after three in a row the package is stalled, and tries again "
+        "after 30, 60 ... at most 300 s.",
+        "See whether the model's endpoint works. Have `modelSilenceSeconds` raised if it is slow; "
+        "`afresh retry` tries at once."),
     ReasonRow("Infrastructure", _ENDED,
         "The pod was lost: a node, an eviction, an image pull, a deadline before the agent ran, or "
         "a repository that cannot be reached. It does not count as a failure.",

@@ -5,11 +5,11 @@ Knows nothing of other subtasks, and of an episode only how it ended.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar, assert_never
 
 from afresh.api.meta import ApiModel
-from afresh.api.package_status import PlanSync, SubtaskRecord
+from afresh.api.package_status import BudgetShare, PlanSync, SubtaskRecord
 from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.report import SYNC_ID, Report, Unpushed
@@ -17,6 +17,7 @@ from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
 from afresh.core.outcome import (
+    MOST_SILENCES,
     TABLE,
     Next,
     Row,
@@ -43,7 +44,9 @@ IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
 LIVE_REASONS = frozenset(
     {str(Reason.EPISODE_RUNNING), str(Reason.EPISODE_QUEUED), str(Reason.WAITING)}
 )
-STALLING = frozenset(map(str, (Outcome.AUTH, Outcome.CONFIG, Outcome.BRANCH_IN_USE)))
+STALLING = frozenset(
+    map(str, (Outcome.AUTH, Outcome.CONFIG, Outcome.BRANCH_IN_USE, Outcome.MODEL_SILENT))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +162,7 @@ def after(
     update: dict[str, object] = {
         "consecutive_failures": failures,
         "transient_retries": 0,
+        "silences": None,
         "reason": str(ended.outcome),
         "message": ended.message,
         "cost_usd": plus_cost(record.cost_usd, share.cost_usd if share else None),
@@ -181,11 +185,17 @@ def after(
         phase = SubtaskPhase.SKIPPED
         update |= {"reason": Reason.TOO_MANY_FAILURES}
     elif row.next in (Next.BACKOFF, Next.PROBE):
-        same = bool(record.kept) or ((record.reason in STALLING) == (row.next is Next.PROBE))
+        is_silent = ended.outcome is Outcome.MODEL_SILENT
+        silences = (record.silences or 0) + is_silent
+        stalls = row.next is Next.PROBE or (is_silent and silences >= MOST_SILENCES)
+        same = bool(record.kept) or ((record.reason in STALLING) == stalls)
         retries = record.transient_retries + 1 if same else 1
-        update["transient_retries"] = retries
-        if not gated:
-            update["not_before"] = _not_before(ended, retries, now, waiting_since)
+        update |= {"transient_retries": retries, "silences": silences or None}
+        if is_silent and not stalls:
+            update["reason"] = str(Outcome.TRANSIENT)
+        if not gated or (is_silent and stalls):
+            pause = probe_after if stalls else backoff_after
+            update["not_before"] = _not_before(ended, pause(retries), now, waiting_since)
     return in_phase(updated(record, **update), phase)
 
 
@@ -197,6 +207,15 @@ def _did_work(ended: Ended) -> bool:
     """Whether the episode has decided about its work: what was kept before is of no use then."""
     row = row_of(ended)
     return row.counts or row.next in (Next.DONE, Next.REVIEW)
+
+
+def with_share(record: SubtaskRecord, episode: Episode, ended: Ended) -> SubtaskRecord:
+    """Return the record with what was not enough of the budget, if it ended so."""
+    share = episode.budget if ended.outcome is Outcome.BUDGET_EXCEEDED else None
+    if share is None:
+        return updated(record, insufficient=None) if record.insufficient else record
+    given = BudgetShare(max_tokens=share.max_tokens, max_cost_usd=share.max_cost_usd)
+    return updated(record, insufficient=given)
 
 
 def updated(model: M, **changes: object) -> M:
@@ -215,11 +234,15 @@ def row_of(ended: Ended) -> Row:
     return TABLE[ended.outcome]
 
 
+def _pause(ended: Ended, retries: int) -> timedelta:
+    stalls = TABLE[ended.outcome].next is Next.PROBE
+    return probe_after(retries) if stalls else backoff_after(retries)
+
+
 def _not_before(
-    ended: Ended, retries: int, now: datetime, since: datetime | None = None
+    ended: Ended, pause: timedelta, now: datetime, since: datetime | None = None
 ) -> datetime:
-    pause = probe_after if TABLE[ended.outcome].next is Next.PROBE else backoff_after
-    due = now + slower(pause(retries), since, now)
+    due = now + slower(pause, since, now)
     resets = reset_of(ended.report.not_before, now) if ended.report else None
     if ended.outcome is Outcome.TRANSIENT and resets:
         due = max(due, resets)
@@ -263,6 +286,8 @@ def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
         observed_revision=revision,
         consecutive_failures=0,
         transient_retries=0,
+        silences=None,
+        insufficient=None,
         reason=Reason.WAITING,
         message="",
         not_before=None,
@@ -303,7 +328,7 @@ def after_sync(syncs: Syncs, episode: Episode, ended: Ended, *, now: datetime) -
         failures=failures,
         reason=str(ended.outcome),
         message=ended.message,
-        not_before=_not_before(ended, failures, now),
+        not_before=_not_before(ended, _pause(ended, failures), now),
     )
     missing = report.missing if report else ()
     return replace(syncs, record=failed, probe=probe, missing=missing)
@@ -345,7 +370,7 @@ def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> Subtas
             reason=str(probe.refused.outcome),
             message=probe.refused.message,
             transient_retries=retries,
-            not_before=_not_before(probe.refused, retries, now),
+            not_before=_not_before(probe.refused, _pause(probe.refused, retries), now),
         )
     if record.refused is PushRefusal.LOST and record.transient_retries <= 1:
         return updated(

@@ -30,6 +30,7 @@ from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
 from afresh.core.shared_causes import refusal_trouble
 from afresh.core.starts import (
+    can_afford,
     class_busy,
     first_start,
     gate_closed,
@@ -136,17 +137,22 @@ def episodes_spent(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def budget_spent(seen: Observed, standing: Standing) -> Answer | None:
-    """The models' budget is used up, and there is more to do."""
-    if not budget.is_spent(seen.package.spec.budget, standing.usage):
+    """The models' budget is used up, or too little is left of it, and there is more to do."""
+    limits, records = seen.package.spec.budget, standing.by_id()
+    ready = [records[entry.id] for entry in graph.ready(seen.package.spec.subtasks, records)]
+    if limits is None or not ready:
         return None
-    if not graph.ready(seen.package.spec.subtasks, standing.by_id()):
+    spent = budget.is_spent(limits, standing.usage)
+    if not spent and any(can_afford(seen, standing, record) for record in ready):
         return None
     if standing.live:
         return go_on(seen, standing)
     return Answer(
         phase=PackagePhase.FAILED,
         reason=Reason.BUDGET_EXCEEDED,
-        message="spec.budget is used up; raise it to go on.",
+        message="spec.budget is used up; raise it to go on."
+        if spent
+        else f"Too little is left of spec.budget for {ready[0].id}; raise it to go on.",
     )
 
 

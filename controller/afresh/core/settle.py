@@ -17,6 +17,7 @@ from afresh.core.actions import Settlement
 from afresh.core.evidence import Ended, Live, Start, Verdict, sync_verdict, verdict_of
 from afresh.core.job_inputs import is_out_of_date
 from afresh.core.observed import Episode, Member, Observed
+from afresh.core.outcome import OF_THE_PROVIDER
 from afresh.core.overlap import bounded
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, NO_SYNCS, STALLING, Syncs
@@ -182,6 +183,7 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
             gated=_is_gated(seen, episode, settlement.ended),
             waiting_since=seen.package.status.waiting_since,
         )
+        record = records.with_share(record, episode, settlement.ended)
         settlements.append(settlement)
     return _Taken(record, tuple(settlements), tuple(live))
 
@@ -275,7 +277,7 @@ def _start(seen: Observed, problem: str) -> Start:
 def _is_gated(seen: Observed, episode: Episode, ended: Ended) -> bool:
     """Whether a gate is what the subtask waits for next, and not a time of its own."""
     has_credential = seen.agent_class is not None and seen.agent_class.spec.credentials is not None
-    by_provider = has_credential and ended.outcome is Outcome.TRANSIENT
+    by_provider = has_credential and ended.outcome in OF_THE_PROVIDER
     return by_provider or is_shared(seen, episode, ended)
 
 

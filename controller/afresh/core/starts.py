@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from itertools import takewhile
 
+from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract import codec
@@ -166,8 +167,14 @@ def _affordable(
             share = budget.shares(seen.package.spec.budget, standing.usage, live, count)
         except ValueError:
             continue
-        return found[:count], share
+        able = [batch for batch in found if _is_enough(standing, batch, share)]
+        if len(able) >= count:
+            return able[:count], share
     return [], None
+
+
+def _is_enough(standing: Standing, batch: Batch, share: Budget | None) -> bool:
+    return budget.is_enough(share, standing.record(batch[0].id).insufficient)
 
 
 def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -> Answer:
@@ -206,6 +213,17 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
     )
 
 
+def can_afford(seen: Observed, standing: Standing, record: SubtaskRecord) -> bool:
+    """Whether all that is left of the budget is more than what was not enough for the subtask."""
+    if record.insufficient is None:
+        return True
+    try:
+        share = budget.shares(seen.package.spec.budget, standing.usage, (), 1)
+    except ValueError:
+        return False
+    return budget.is_enough(share, record.insufficient)
+
+
 def _alike(batch: Batch, seen: Observed) -> Batch:
     """Return the beginning of the batch that one pod can verify: one image, one kind of tree."""
 
@@ -218,11 +236,12 @@ def _alike(batch: Batch, seen: Observed) -> Batch:
 
 
 def _due(seen: Observed, standing: Standing) -> list[SubtaskEntry]:
-    """The subtasks that are ready and need not wait, in list order."""
+    """The subtasks that are ready, need not wait and can be paid for, in list order."""
     return [
         entry
         for entry in graph.ready(seen.package.spec.subtasks, standing.by_id())
         if is_due(standing.record(entry.id), seen.now)
+        and can_afford(seen, standing, standing.record(entry.id))
     ]
 
 

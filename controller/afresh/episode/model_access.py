@@ -54,6 +54,9 @@ def open_access(work: Workplace) -> Iterator[Access]:
         key=credentials.model_key(work.order, work.paths),
         model=agent.model,
         authorities=work.paths.authorities,
+        silence_seconds=agent.silence_seconds,
+        # What the provider's tools cost is not in the tokens of a price list.
+        allows_server_tools=agent.allows_server_tools and work.order.budget is None,
     )
     gateway = Gateway(upstream, work.meter, work.log, work.paths.gateway_port)
     try:

@@ -71,13 +71,17 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
             send_hint(to, paths.token, report, log)
 
     hints = Hints(send) if order.report_url else None
+    meter = Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model)
+    reporter = Reporter(order.episode, paths.termination_log, hints)
+    # A runner that is killed has told what was used until then, and what may be used by then.
+    meter.on_use = lambda: reporter.update(usage=meter.usage())
     return Workplace(
         order=order,
         paths=paths,
         git=Git(git_dir=paths.git_dir),
         log=log,
-        meter=Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model),
-        reporter=Reporter(order.episode, paths.termination_log, hints),
+        meter=meter,
+        reporter=reporter,
         agent_control=Control(paths.agent_control, (SETUP, AGENT)),
         verify_control=Control(paths.verify_control, (SETUP, VERIFY, FIND)),
     )

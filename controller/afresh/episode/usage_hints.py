@@ -51,5 +51,4 @@ class _Ticker:
             self._woken.clear()
             if self._is_stopped:
                 return
-            self._work.reporter.update(usage=self._work.meter.usage())
             self._work.reporter.hint()

@@ -40,6 +40,7 @@ class AnswerReader:
     def end(self) -> None:
         """Take in that the body is over, and tell an answer that is not whole."""
         answer = self.answer
+        answer.is_over = True
         if not self._streamed and not self._has_unread:
             self._api.take_message(answer, _json(self._body.decode(errors="replace")))
         if self._has_unread and answer.fault is None:  # its last word may have been there

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from afresh.episode.gateway.anthropic_requests import AnthropicRequests
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
 from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
 
@@ -44,7 +45,7 @@ class AnthropicApi:
     """See `model_api.ModelApi`."""
 
     default_endpoint = "https://api.anthropic.com"
-    reads_requests = False
+    requests = AnthropicRequests()
 
     def route(self, method: str, path: str) -> Route:
         """Generate, count tokens and list models; `/` is asked by the CLI at its start."""
@@ -92,6 +93,7 @@ class AnthropicApi:
                 _count(answer.tokens, message)
             case "message_delta":
                 _count(answer.tokens, event)
+                answer.is_counted |= _tells_output(event)
                 if mapping_of(event.get("delta")).get("stop_reason"):
                     answer.stopping = True
             case "message_stop":
@@ -106,6 +108,7 @@ class AnthropicApi:
             return
         answer.began = answer.stopping = answer.ended = True
         answer.model = str(message.get("model") or "")
+        answer.is_counted = _tells_output(message)
         _count(answer.tokens, message)
 
     def fault_of(self, status: int, body: bytes) -> Fault:
@@ -170,6 +173,10 @@ def _count(tokens: Tokens, holder: Mapping[str, Any]) -> None:
         value = usage.get(wire_name)
         if isinstance(value, int) and value >= 0:
             setattr(tokens, name, value)
+
+
+def _tells_output(holder: Mapping[str, Any]) -> bool:
+    return isinstance(mapping_of(holder.get("usage")).get(_COUNTS["output"]), int)
 
 
 def _epoch(text: str) -> float | None:

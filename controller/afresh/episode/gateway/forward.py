@@ -17,14 +17,16 @@ import aiohttp
 from afresh.episode.gateway.agent_connection import Connections
 from afresh.episode.gateway.agent_request import HungUp, Request
 from afresh.episode.gateway.answer_reader import AnswerReader
-from afresh.episode.gateway.bounds import BACKLOG, BODY_LIMIT, Patience
+from afresh.episode.gateway.bounds import BACKLOG, Patience
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Fault, Route, Upstream
 from afresh.episode.gateway.outage import is_too_long
-from afresh.episode.gateway.request_body import BodyDesk
-from afresh.episode.gateway.request_head import Refused
+from afresh.episode.gateway.request_body import BodyDesk, RequestRead
+from afresh.episode.gateway.request_head import Head, Refused
 from afresh.episode.gateway.upstream_request import (
+    PATIENCE,
     Answer,
+    Asked,
     build_request,
     open_session,
     returned_headers,
@@ -33,11 +35,16 @@ from afresh.episode.gateway.upstream_request import (
 ERROR_LIMIT = 64 << 10
 NOT_A_MODEL_PATH = "Only requests for the model pass."
 UNREACHABLE = "The model's endpoint cannot be reached."
+SILENT = "The model does not answer."
 # Some programs sleep for as long as they are told; the operator does that without a pod.
 WAITS = frozenset({"retry-after", "retry-after-ms"})
 # No limit lasts longer: what is later was meant in another unit, or is no time at all.
 LONGEST_WAIT_SECONDS = 32 * 86_400
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
+
+
+class Silent(Exception):  # noqa: N818  # the provider's doing
+    """The provider has the whole request, and has said nothing for too long."""
 
 
 class Serving:
@@ -79,7 +86,7 @@ class Forwarder:
         self._upstream = upstream
         self._meter = meter
         self._session = session
-        self._desk = BodyDesk(upstream.api, upstream.model)
+        self._desk = BodyDesk(upstream)
         self._settled = asyncio.Condition()
 
     async def handle(self, request: Request) -> None:
@@ -92,77 +99,107 @@ class Forwarder:
         if route is Route.FORWARD:
             return await self._forward(request)
         try:
-            turn = await self._begin(request)
+            self._meter.require_more()  # before the body is read
+            async with contextlib.AsyncExitStack() as held:
+                await self._generate(request, held)
         except NothingLeft as refusal:
-            return await self._refuse(request, 400, str(refusal))
-        try:
-            with turn:
-                await self._generate(request, turn)
-        finally:
-            async with self._settled:
-                self._settled.notify_all()
-
-    async def _begin(self, request: Request) -> Turn:
-        """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
-        size = request.head.length
-        while True:
-            async with self._settled:
-                turn = self._meter.begin(BODY_LIMIT if size is None else size)
-                if turn:
-                    return turn
-                await self._settled.wait()
+            await self._refuse(request, 400, str(refusal))
+        except Refused as refused:
+            await self._refuse(request, refused.status, str(refused))
+        except Silent:
+            await self._refuse(request, 504, SILENT)
+        except BROKEN:
+            await self._refuse(request, 502, UNREACHABLE)
 
     async def _forward(self, request: Request) -> None:
         """Pass request and answer on; nothing is counted."""
         try:
-            async with self._asking(request) as answer:
-                await self._pass_on(request, answer, _Unread())
+            async with contextlib.AsyncExitStack() as held:
+                async with self._desk.read(request) as read:
+                    asking = self._sent(request.head, read.written())
+                    answer = await held.enter_async_context(asking)
+                await self._pass_on(request, answer, _Unread(), held)
         except Refused as refused:
             await self._refuse(request, refused.status, str(refused))
         except BROKEN:
             await self._refuse(request, 502, UNREACHABLE)
 
-    async def _generate(self, request: Request, turn: Turn) -> None:
-        """Pass request and answer on, and tell the turn what comes."""
-        try:
-            async with self._asking(request, turn) as answer:
-                if answer.status >= 300:
-                    return await self._refused(request, answer, turn)
-                reader = AnswerReader(self._upstream.api, answer.content_type)
-                turn.answer = reader.answer
-                await self._pass_on(request, answer, _Metered(reader, turn))
-        except Refused as refused:
-            await self._refuse(request, refused.status, str(refused))
-        except BROKEN as error:
-            distrusted = isinstance(error, aiohttp.ClientSSLError)
-            turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
-            await self._refuse(request, 502, UNREACHABLE)
+    async def _generate(self, request: Request, held: contextlib.AsyncExitStack) -> None:
+        """Pass request and answer on, and tell the turn what comes; `held` ends both.
+
+        The body is kept until the answer begins. Raises NothingLeft, Refused, Silent, BROKEN.
+        """
+        async with self._desk.read(request) as read:
+            turn = await held.enter_async_context(self._turn(read))
+            asked = read.written(turn.reserved.limit if turn.reserved else None)
+            hearing = Hearing(turn, self._upstream.silence_seconds)
+            asking = self._asking(request.head, asked, turn, hearing)
+            answer = await held.enter_async_context(asking)
+        if answer.status >= 300:
+            await self._refused(request, answer, turn, held)
+            return
+        reader = AnswerReader(self._upstream.api, answer.content_type)
+        turn.answer = reader.answer
+        await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
 
     @contextlib.asynccontextmanager
-    async def _asking(self, request: Request, turn: Turn | None = None) -> AsyncIterator[Answer]:
-        """Ask the provider; the body is kept until the answer begins. Raises Refused, BROKEN."""
-        async with self._desk.asked_by(request) as asked:
-            if turn and asked.body is not None:
-                turn.size = len(asked.body)
-            asking = build_request(self._session, self._upstream, request.head, asked)
-            try:
-                answer = cast("Answer", await asking)
-            except asyncio.CancelledError:  # the agent has hung up
+    async def _turn(self, read: RequestRead) -> AsyncIterator[Turn]:
+        """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
+        while True:
+            async with self._settled:
+                turn = self._meter.begin(read.wish, read.size)
                 if turn:
-                    turn.is_abandoned = True
+                    break
+                await self._settled.wait()
+        try:
+            with turn:
+                yield turn
+        finally:
+            async with self._settled:
+                self._settled.notify_all()
+
+    @contextlib.asynccontextmanager
+    async def _asking(
+        self, head: Head, asked: Asked, turn: Turn, hearing: "Hearing"
+    ) -> AsyncIterator[Answer]:
+        """Ask the provider. Raises Silent and BROKEN, and tells the turn why."""
+        async with contextlib.AsyncExitStack() as held:
+            try:
+                async with hearing.limit():
+                    answer = await held.enter_async_context(self._sent(head, asked))
+            except asyncio.CancelledError:  # the agent has hung up
+                turn.is_abandoned = True
                 raise
+            except BROKEN as error:
+                distrusted = isinstance(error, aiohttp.ClientSSLError)
+                turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
+                raise
+            yield answer
+
+    @contextlib.asynccontextmanager
+    async def _sent(self, head: Head, asked: Asked) -> AsyncIterator[Answer]:
+        """Send a request, and give its answer when it begins. Raises BROKEN."""
+        asking = build_request(self._session, self._upstream, head, asked)
+        answer = cast("Answer", await asking)
         try:
             yield answer
         finally:
             answer.finish()
 
-    async def _refused(self, request: Request, answer: aiohttp.ClientResponse, turn: Turn) -> None:
+    async def _refused(
+        self,
+        request: Request,
+        answer: aiohttp.ClientResponse,
+        turn: Turn,
+        held: contextlib.AsyncExitStack,
+    ) -> None:
         body = await _read_error(answer.content)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
         if turn.fault is Fault.TOO_LONG and answer.status == 429:
             # Some programs would ask the same again for as long as they may run.
+            await held.aclose()
             await self._refuse(request, 400, body.decode(errors="replace"))
             return
         resets = api.reset_time(headers, body, now)
@@ -174,22 +211,30 @@ class Forwarder:
             for name, value in returned_headers(self._upstream, answer).items()
             if name.lower() not in withheld
         }
+        await held.aclose()
         await request.answer(answer.status, body, passed)
 
     async def _pass_on(
-        self, request: Request, answer: aiohttp.ClientResponse, reader: "_Metered | _Unread"
+        self,
+        request: Request,
+        answer: aiohttp.ClientResponse,
+        reader: "_Metered | _Unread",
+        held: contextlib.AsyncExitStack,
+        hearing: "Hearing | None" = None,
     ) -> None:
         """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
         with contextlib.suppress(HungUp):  # the agent has gone; what it got is counted
             await request.start(answer.status, returned_headers(self._upstream, answer))
             while True:
                 try:
-                    piece = await answer.content.readany()
-                except BROKEN:
+                    async with hearing.limit() if hearing else contextlib.nullcontext():
+                        piece = await answer.content.readany()
+                except (Silent, *BROKEN):
                     reader.broken()
                     return request.break_off()
                 if not piece:
                     reader.end()
+                    await held.aclose()  # who has seen the end finds it counted
                     return await request.end()
                 if not reader.feed(piece):
                     return request.break_off()
@@ -197,6 +242,39 @@ class Forwarder:
 
     async def _refuse(self, request: Request, status: int, message: str) -> None:
         await request.answer(status, self._upstream.api.refusal(message))
+
+
+class Hearing:
+    """How long the provider of one request may say nothing."""
+
+    def __init__(self, turn: Turn, seconds: float) -> None:
+        self._turn = turn
+        self._seconds = seconds
+
+    @contextlib.asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Wait in the block for its next word. Raises Silent, and tells the turn.
+
+        A sign of life that is no answer is not waited for without end.
+        """
+        turn, loop = self._turn, asyncio.get_running_loop()
+        has_begun = turn.answer is not None and turn.answer.began
+        seconds = self._seconds * PATIENCE
+        if turn.wish.is_streamed and not has_begun:
+            left = turn.asked + seconds - loop.time()
+            seconds = min(self._seconds, left)
+        waiting = asyncio.timeout(seconds)
+        try:
+            async with waiting:
+                yield
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            if not (turn.answer and turn.answer.ended):
+                turn.fault = Fault.SILENT
+            # What would have come in one piece may have been worked on all the time.
+            turn.is_abandoned = not turn.wish.is_streamed
+            raise Silent from None
 
 
 class _Metered:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.episode.gateway.gemini_faults import fault_of_error, read_error, wait_of_error
+from afresh.episode.gateway.gemini_requests import GeminiRequests
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
 from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
 
@@ -30,7 +31,7 @@ class GeminiApi:
     """See `model_api.ModelApi`."""
 
     default_endpoint = "https://generativelanguage.googleapis.com"
-    reads_requests = False
+    requests = GeminiRequests()
 
     def route(self, method: str, path: str) -> Route:
         """Generate, count tokens and list models."""
@@ -87,6 +88,7 @@ class GeminiApi:
         answer.began = True
         answer.model = str(event.get("modelVersion") or answer.model).removeprefix("models/")
         _count(answer.tokens, usage)
+        answer.is_counted |= bool(usage)
         if any(candidate.get("finishReason") for candidate in candidates):
             answer.stopping = answer.ended = True
             if usage and not _number(usage, "candidatesTokenCount") and _is_empty(candidates):

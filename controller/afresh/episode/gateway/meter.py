@@ -3,8 +3,9 @@
 Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request for the
 model that was answered with success, whichever model it was and whether or not several run at once;
 requests under way count as turns until they fail. So does one that the agent abandons while the
-provider works on it: else an agent could ask for ever. How counts become Usage is `tally`, what
-fits into the budget `allowance`, and how long faults last `outage`.
+provider works on it: else an agent could ask for ever. Under a budget each has set aside what it
+may use, and pays that where the last count of its answer does not come. How counts become Usage is
+`tally`, what fits into the budget `allowance`, and how long faults last `outage`.
 """
 
 import threading
@@ -13,14 +14,17 @@ from collections.abc import Callable, Sequence
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.allowance import Allowance, expected_tokens
-from afresh.episode.gateway.model_api import Answer, Fault
+from afresh.episode.gateway.allowance import Allowance, Reservation, Shortage, expected_tokens
+from afresh.episode.gateway.model_api import Answer, Fault, Tokens
 from afresh.episode.gateway.outage import Outage
+from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.tally import Peak, Tally, cost_of
 
 NOT_NOW = "The model's provider fails; there is no use in asking it again now."
 NO_TURN_LEFT = "The turn limit of this task is reached."
 NO_BUDGET_LEFT = "The budget of this work is used up."
+# Of a short request most is what every request has; it says nothing of how dense its text is.
+TELLING_BYTES = 4096
 NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
 
 
@@ -32,12 +36,15 @@ class Turn:
     """One request for the model, from its start until the end of a `with` block.
 
     Neither answered nor failed means that the agent went away: that says nothing of the model.
-    `size` is that of the request in bytes; `is_abandoned`, that the provider had all of it.
+    `size` is that of the request in bytes; `is_abandoned`, that the provider had all of it and may
+    have answered. `reserved` is what it may use under a budget.
     """
 
-    def __init__(self, meter: "Meter", size: int) -> None:
+    def __init__(self, meter: "Meter", wish: Wish, size: int, reserved: Reservation | None) -> None:
         self._meter = meter
+        self.wish = wish
         self.size = size
+        self.reserved = reserved
         self.is_abandoned = False
         self.asked = time.monotonic()
         self.answer: Answer | None = None
@@ -49,6 +56,15 @@ class Turn:
 
     def __exit__(self, *_: object) -> None:
         self._meter.settle(self)
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether the last count of what it has used has not come."""
+        answer = self.answer
+        if answer is None:
+            return True
+        is_last = answer.is_over or (answer.stopping and self.wish.answers == 1)
+        return not (answer.is_counted and answer.stopping and is_last)
 
     @property
     def is_too_much(self) -> bool:
@@ -74,8 +90,10 @@ class Meter:
         self._subtask = Tally()
         self._under_way: set[Turn] = set()
         self._outage = Outage()
+        self._told_per_byte = 0.0
         self._lock = threading.Lock()
         self.on_first_answer: Callable[[], None] = lambda: None
+        self.on_use: Callable[[], None] = lambda: None
         self.limit_reached = False
         self.refused_by: str | None = None
         self.unpriced_model: str | None = None
@@ -95,32 +113,53 @@ class Meter:
             self.not_before = None
             self.first_asked = None
 
-    def begin(self, size: int) -> Turn | None:
+    def require_more(self) -> None:
+        """Raise NothingLeft if no request passes, whatever it is."""
+        with self._lock:
+            self._require_more()
+
+    def begin(self, wish: Wish, size: int) -> Turn | None:
         """Reserve a turn for a request of so many bytes. Raises NothingLeft.
 
         None: the budget may not be enough for it besides those under way; one of them must settle
-        first. A request that is alone always passes as long as anything is left.
+        first. A request that is alone passes as long as enough is left for a short answer.
         """
         with self._lock:
-            if self.unpriced_model is not None:
-                raise NothingLeft(NO_PRICE)
-            used = self._used()
-            spent = self._allowance.field_reached(used)
-            if spent:
-                self.refused_by = spent
+            self._require_more()
+            reserved = self._reserved(wish, size)
+            if isinstance(reserved, Shortage):
+                if self._under_way:
+                    return None
+                self.refused_by = reserved.field
                 raise NothingLeft(NO_BUDGET_LEFT)
-            if self._outage.refuses(time.monotonic()):
-                raise NothingLeft(NOT_NOW)
-            if self._subtask.turns + len(self._under_way) >= self._max_turns:
-                self.limit_reached = True
-                raise NothingLeft(NO_TURN_LEFT)
-            sizes = (size, *(turn.size for turn in self._under_way))
-            if self._under_way and not self._allowance.has_room(used, sizes):
+            if reserved and self._under_way and not self._allowance.is_whole(reserved, wish):
                 return None
-            turn = Turn(self, size)
+            turn = Turn(self, wish, size, reserved)
             self.first_asked = self.first_asked or time.time()
             self._under_way.add(turn)
-            return turn
+        if reserved:
+            self.on_use()
+        return turn
+
+    def _require_more(self) -> None:
+        if self.unpriced_model is not None:
+            raise NothingLeft(NO_PRICE)
+        spent = self._allowance.field_reached(self._used())
+        if spent:
+            self.refused_by = spent
+            raise NothingLeft(NO_BUDGET_LEFT)
+        if self._outage.refuses(time.monotonic()):
+            raise NothingLeft(NOT_NOW)
+        if self._subtask.turns + len(self._under_way) >= self._max_turns:
+            self.limit_reached = True
+            raise NothingLeft(NO_TURN_LEFT)
+
+    def _reserved(self, wish: Wish, size: int) -> Reservation | Shortage | None:
+        if not self._allowance.is_bounded:
+            return None
+        told = max(expected_tokens(size), int(size * self._told_per_byte))
+        others = (turn.reserved for turn in self._under_way if turn.reserved)
+        return self._allowance.reserve(self._used(), others, wish, told)
 
     def settle(self, turn: Turn) -> None:
         """Count a turn that was answered, or give it back."""
@@ -128,17 +167,20 @@ class Meter:
         with self._lock:
             self._under_way.discard(turn)
             is_first = False
+            fault = turn.fault or (answer.fault if answer else None)
             if answer and answer.began:
-                _expect(answer, turn.size)
+                self._expect(answer, turn)
                 is_first = self._before.turns + self._subtask.turns == 0
                 self._note_price(answer)
                 self._subtask.count(answer, self._pricing)
-            fault = turn.fault or (answer.fault if answer else None)
-            is_begun = turn.is_abandoned or answer is not None
-            if is_begun and not fault and not (answer and answer.began):
-                self._subtask.turns += 1
+            elif turn.is_abandoned or (answer is not None and not fault):
+                self._subtask.turns += not fault
+                if turn.reserved:
+                    self._subtask.tokens.add(_tokens_of(turn.reserved))
+                    self._subtask.add_cost(turn.reserved.cost)
             if fault or (answer and answer.ended):
                 self._note_end(turn, fault)
+        self.on_use()
         if is_first:
             self.on_first_answer()
 
@@ -166,9 +208,17 @@ class Meter:
             return self._allowance.field_reached(self._used())
 
     def usage(self) -> Usage:
-        """Return what the episode has used. No cost if anything counted has no price."""
+        """Return what the episode has used, and may be using: what is under way has its part.
+
+        No cost if anything counted has no price.
+        """
         with self._lock:
-            return self._used().usage(priced=bool(self._pricing))
+            used = self._used()
+            for turn in self._under_way:
+                if turn.reserved:
+                    used.tokens.add(_tokens_of(turn.reserved))
+                    used.add_cost(turn.reserved.cost)
+            return used.usage(priced=bool(self._pricing))
 
     def subtask_usage(self) -> Usage:
         """Return what this subtask has used."""
@@ -205,11 +255,20 @@ class Meter:
         if self._allowance.is_money and cost_of(answer, self._pricing) is None:
             self.unpriced_model = answer.model
 
+    def _expect(self, answer: Answer, turn: Turn) -> None:
+        """Count what the answer has not told, as its bytes or as what has been set aside."""
+        tokens, size = answer.tokens, turn.size
+        told = tokens.input + tokens.cache_read + tokens.cache_write
+        if told and size >= TELLING_BYTES:
+            self._told_per_byte = max(self._told_per_byte, told / size)
+        tokens.output = max(tokens.output, expected_tokens(answer.unread))
+        if turn.reserved and turn.is_untold:
+            tokens.input = tokens.input if told else turn.reserved.input
+            tokens.output = max(tokens.output, turn.reserved.output)
+            answer.model = answer.model or turn.wish.model
+        elif not told and (answer.unread or not tokens.output):
+            tokens.input = expected_tokens(size)
 
-def _expect(answer: Answer, size: int) -> None:
-    """Count what the answer to a request of `size` bytes has not told, or nobody could read."""
-    tokens = answer.tokens
-    told = tokens.input + tokens.cache_read + tokens.cache_write
-    if not told and (answer.unread or not tokens.output):
-        tokens.input = expected_tokens(size)
-    tokens.output = max(tokens.output, expected_tokens(answer.unread))
+
+def _tokens_of(reserved: Reservation) -> Tokens:
+    return Tokens(input=reserved.input, output=reserved.output)

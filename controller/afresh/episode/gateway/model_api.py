@@ -9,6 +9,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Protocol
 
+from afresh.episode.gateway.request_reading import RequestReader
+
 
 class Route(Enum):
     """What the gateway does with a request."""
@@ -27,6 +29,7 @@ class Fault(Enum):
     RATE_LIMITED = auto()
     UNAVAILABLE = auto()  # overloaded, 5xx
     UNREACHABLE = auto()  # no connection, or one that broke
+    SILENT = auto()  # it has the request, and says nothing for longer than the class allows
     EMPTY = auto()
     UNTRUSTED = auto()  # its certificate cannot be verified
     NOT_THERE = auto()  # no such model, or no such API at that address
@@ -62,6 +65,8 @@ class Answer:
 
     `stopping`: the model has said its last word; only the count of what it has cost may be missing.
     `unread`: so many bytes were too long to be read, and no count has come after them.
+    `is_counted`: a count of its output has come, the last one if it is `stopping` too. `is_over`:
+    the provider has said everything.
     """
 
     model: str = ""
@@ -70,6 +75,8 @@ class Answer:
     stopping: bool = False
     ended: bool = False
     unread: int = 0
+    is_counted: bool = False
+    is_over: bool = False
     fault: Fault | None = None
 
 
@@ -82,14 +89,15 @@ class Upstream:
     key: str
     model: str | None
     authorities: Path
+    silence_seconds: float = 120.0
+    allows_server_tools: bool = False
 
 
 class ModelApi(Protocol):
-    """One provider's API."""
+    """One provider's API. Its requests are read by `requests`."""
 
     default_endpoint: str
-    # Whether answers are counted only after `make_metered`, so that no request passes unread.
-    reads_requests: bool
+    requests: RequestReader
 
     def route(self, method: str, path: str) -> Route:
         """Return what is to be done with a request."""

@@ -27,7 +27,7 @@ def with_use(result: Result, meter: Meter) -> Result:
     is_crowded = peak.percent is not None and peak.percent > MOST_PERCENT
     return replace(
         result,
-        usage=used if used.turns else None,
+        usage=used if used.turns or used.output_tokens else None,
         peak_input_tokens=peak.tokens,
         peak_input_percent=peak.percent,
         warnings=(*result.warnings, *((CROWDED,) if is_crowded else ())),
@@ -86,6 +86,7 @@ _OUTCOMES = {
     Fault.RATE_LIMITED: Outcome.TRANSIENT,
     Fault.UNAVAILABLE: Outcome.TRANSIENT,
     Fault.UNREACHABLE: Outcome.TRANSIENT,
+    Fault.SILENT: Outcome.MODEL_SILENT,
     Fault.EMPTY: Outcome.TRANSIENT,
     Fault.UNTRUSTED: Outcome.CONFIG,
     Fault.NOT_THERE: Outcome.CONFIG,
@@ -116,6 +117,10 @@ def _sentence(order: Order, fault: Fault) -> str:
         Fault.UNAVAILABLE: f"The model's endpoint is overloaded or failing; {_WAITS}.",
         Fault.UNREACHABLE: f"The connection to the model's endpoint fails or breaks; {_WAITS}.",
         Fault.EMPTY: f"The model's endpoint answers with nothing that is an answer; {_WAITS}.",
+        Fault.SILENT: (
+            "The model takes requests and does not answer; see whether its endpoint works, or "
+            "raise spec.modelSilenceSeconds of the AgentClass if it is slow."
+        ),
         Fault.UNTRUSTED: (
             "The identity of the model's endpoint cannot be verified; "
             "correct spec.endpoint or spec.caBundle of the AgentClass."

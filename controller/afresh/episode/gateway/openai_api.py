@@ -10,6 +10,7 @@ from typing import Any
 
 from afresh.episode.gateway import openai_faults
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.openai_requests import OpenAiRequests
 from afresh.episode.gateway.wire_values import kept_query, mapping_of
 
 RESPONSES = "/v1/responses"
@@ -24,8 +25,7 @@ class OpenAiApi:
     """See `model_api.ModelApi`."""
 
     default_endpoint = "https://api.openai.com"
-    # A stream of Chat Completions tells its usage only when it is asked to.
-    reads_requests = True
+    requests = OpenAiRequests()
 
     def route(self, method: str, path: str) -> Route:
         """Generate, and list models."""
@@ -63,7 +63,8 @@ class OpenAiApi:
         """Ask for the usage of a stream, and for no answer that only later requests would fetch."""
         asked.pop("background", None)
         if path == CHAT and asked.get("stream"):
-            options = mapping_of(asked.get("stream_options"))
+            options = dict(mapping_of(asked.get("stream_options")))
+            options.pop("continuous_usage_stats", None)  # a count that is not the last one
             asked["stream_options"] = {**options, "include_usage": True}
 
     def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
@@ -108,7 +109,7 @@ class OpenAiApi:
 def _take_response(answer: Answer, response: Mapping[str, Any], kind: str) -> None:
     answer.began = True
     answer.model = _text(response.get("model")) or answer.model
-    _count(answer.tokens, response, "input", "output")
+    answer.is_counted |= _count(answer.tokens, response, "input", "output")
     match kind:
         case "response.completed":
             answer.stopping = answer.ended = True
@@ -126,23 +127,27 @@ def _take_response(answer: Answer, response: Mapping[str, Any], kind: str) -> No
 def _take_chunk(answer: Answer, chunk: Mapping[str, Any]) -> None:
     answer.began = True
     answer.model = _text(chunk.get("model")) or answer.model
-    _count(answer.tokens, chunk, "prompt", "completion")
+    answer.is_counted |= _count(answer.tokens, chunk, "prompt", "completion")
     # What comes after this tells the usage only.
     if any(mapping_of(choice).get("finish_reason") for choice in chunk["choices"]):
         answer.stopping = answer.ended = True
 
 
-def _count(tokens: Tokens, holder: Mapping[str, Any], into: str, out_of: str) -> None:
-    """Cached tokens are part of the input's number, and counted apart here."""
+def _count(tokens: Tokens, holder: Mapping[str, Any], into: str, out_of: str) -> bool:
+    """Take a count in, and say whether there was one.
+
+    Cached tokens are part of the input's number, and counted apart here.
+    """
     usage = mapping_of(holder.get("usage"))
     if not usage:
-        return
+        return False
     details = mapping_of(usage.get(f"{into}_tokens_details"))
     whole = _number(usage.get(f"{into}_tokens"))
     tokens.cache_read = min(_number(details.get("cached_tokens")), whole)
     tokens.cache_write = min(_number(details.get("cache_write_tokens")), whole - tokens.cache_read)
     tokens.input = whole - tokens.cache_read - tokens.cache_write
     tokens.output = _number(usage.get(f"{out_of}_tokens"))
+    return True
 
 
 def _number(value: object) -> int:

@@ -21,7 +21,9 @@ APART_SECONDS = 30.0
 TRIES = 4
 
 PERMANENT = frozenset({Fault.KEY_REFUSED, Fault.NO_CREDIT, Fault.UNTRUSTED, Fault.NOT_THERE})
-TRANSIENT = frozenset({Fault.RATE_LIMITED, Fault.UNAVAILABLE, Fault.UNREACHABLE, Fault.EMPTY})
+TRANSIENT = frozenset(
+    {Fault.RATE_LIMITED, Fault.UNAVAILABLE, Fault.UNREACHABLE, Fault.EMPTY, Fault.SILENT}
+)
 
 
 @dataclass(slots=True)
@@ -68,7 +70,8 @@ class Outage:
         is_elsewhere = fault is Fault.NOT_THERE and self._has_answered
         if is_elsewhere or fault not in PERMANENT | TRANSIENT:
             return
-        went_well = has_begun and now - asked >= RETRY_SECONDS
+        # An answer that stops in its middle has taken long because it stopped.
+        went_well = has_begun and now - asked >= RETRY_SECONDS and fault is not Fault.SILENT
         if self._since is None or went_well or asked >= self._last + APART_SECONDS:
             self.begin_again()
             self._since = now

@@ -1,7 +1,7 @@
-"""Reads the bodies of the agent's requests, and writes anew those that may not pass as they are.
+"""Reads the bodies of the agent's requests, and writes anew what of them goes to the provider.
 
-A model is enforced, or the API would not tell usage. Owns how many bodies are in memory at once:
-they are kept until their answers begin.
+Owns how many bodies are in memory at once, which are kept until their answers begin, and what no
+request may ask for.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+from afresh.core.text import one_line, shortened
 from afresh.episode.gateway.agent_request import TOO_LARGE, Request
 from afresh.episode.gateway.bounds import (
     BODY_LIMIT,
@@ -19,8 +20,9 @@ from afresh.episode.gateway.bounds import (
     SMALL_AT_ONCE,
     VALUES,
 )
-from afresh.episode.gateway.model_api import ModelApi
+from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.request_head import Refused
+from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.upstream_request import Asked
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -28,42 +30,56 @@ _MARKS = (b",", b"[", b"{")
 NOT_JSON = "The request is not a JSON object."
 
 
+REACHES_OUT = "The model's provider may reach nothing outside for this work; do without {name}."
+NAME_LENGTH = 100
+
+
+class RequestRead:
+    """One request of the agent as the provider may get it, and what it asks for.
+
+    `size` is that of its body in bytes. It is kept as such: parsed, it takes many times as much.
+    """
+
+    def __init__(self, upstream: Upstream, asked: Asked, wish: Wish) -> None:
+        self._upstream = upstream
+        self._asked = asked
+        self.wish = wish
+        self.size = len(asked.body or b"")
+
+    def written(self, output_tokens: int | None = None) -> Asked:
+        """Return what goes to the provider; each of its answers takes at most so many tokens."""
+        asked, wish = self._asked, self.wish
+        if output_tokens is None or output_tokens == wish.output_tokens or not asked.body:
+            return asked
+        body = json.loads(asked.body)
+        self._upstream.api.requests.limit_output(asked.path, body, wish, output_tokens)
+        return Asked(asked.path, _written(body))
+
+
 class BodyDesk:
     """Turns requests into what is sent to the provider."""
 
-    def __init__(self, api: ModelApi, model: str | None) -> None:
-        self._api = api
-        self._model = model
-        self._rewrites = model is not None or api.reads_requests
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         self._small = asyncio.Semaphore(SMALL_AT_ONCE)
 
     @contextlib.asynccontextmanager
-    async def asked_by(self, request: Request) -> AsyncIterator[Asked]:
-        """Give what to send; its body's memory is free when the block ends. Raises Refused."""
+    async def read(self, request: Request) -> AsyncIterator[RequestRead]:
+        """Give the request; its body's memory is free when the block ends. Raises Refused."""
         path, length = request.head.path, request.head.length
         if length == 0:
-            yield self._without_body(request)
+            body = None if request.head.method == "GET" else b""
+            asked = Asked(self._changed(path, {}).path, body)
+            yield RequestRead(self._upstream, asked, Wish())
             return
         if length is not None and length > BODY_LIMIT:
             raise Refused(413, TOO_LARGE)
         is_small = length is not None and length <= SMALL
         async with self._small if is_small else self._large:
-            yield self._with_body(path, await request.body(BODY_LIMIT))
+            yield self._parsed(path, await request.body(BODY_LIMIT))
 
-    def _without_body(self, request: Request) -> Asked:
-        path = request.head.path
-        body = None if request.head.method == "GET" else b""
-        return Asked(self._changed(path, {}) if self._rewrites else path, body)
-
-    def _with_body(self, path: str, body: bytes) -> Asked:
-        return self._written_anew(path, body) if self._rewrites else Asked(path, body)
-
-    def _changed(self, path: str, asked: dict[str, Any]) -> str:
-        self._api.make_metered(path, asked)
-        return path if self._model is None else self._api.with_model(path, asked, self._model)
-
-    def _written_anew(self, path: str, body: bytes) -> Asked:
+    def _parsed(self, path: str, body: bytes) -> RequestRead:
         """Write the body anew: of two keys of one name, two readers may believe different ones."""
         if _has_too_many_values(body):
             raise Refused(413, TOO_LARGE)
@@ -71,12 +87,30 @@ class BodyDesk:
             asked = json.loads(body)
             if not isinstance(asked, dict):
                 raise Refused(400, NOT_JSON)
-            path, written = self._changed(path, asked), _written(asked)
+            self._keep_inside(asked)
+            changed = self._changed(path, asked)
+            wish = self._upstream.api.requests.wish(changed.path, asked)
         except (ValueError, RecursionError) as error:
             raise Refused(400, NOT_JSON) from error
-        if len(written) > BODY_LIMIT:
+        if len(changed.body or b"") > BODY_LIMIT:
             raise Refused(413, TOO_LARGE)
-        return Asked(path, written)
+        return RequestRead(self._upstream, changed, wish)
+
+    def _changed(self, path: str, asked: dict[str, Any]) -> Asked:
+        api, model = self._upstream.api, self._upstream.model
+        api.make_metered(path, asked)
+        if model is not None:
+            path = api.with_model(path, asked, model)
+        return Asked(path, _written(asked))
+
+    def _keep_inside(self, asked: dict[str, Any]) -> None:
+        """Refuse what has the provider reach out: a way past what shuts the pod in."""
+        if self._upstream.allows_server_tools:
+            return
+        name = next(self._upstream.api.requests.outside(asked), None)
+        if name is not None:
+            named = shortened(one_line(name), NAME_LENGTH)
+            raise Refused(400, REACHES_OUT.format(name=named))
 
 
 def _written(asked: dict[str, Any]) -> bytes:

@@ -29,28 +29,27 @@ class Peak:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """A sum of answers, and the largest of them. Costs leave out what has no price."""
+    """A sum of answers. Costs leave out what has no price."""
 
     turns: int = 0
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal = Decimal(0)
     has_unpriced: bool = False
-    largest_tokens: int = 0
-    largest_cost: Decimal = Decimal(0)
     peak: Peak = Peak()
 
     def count(self, answer: Answer, pricing: Sequence[Price]) -> None:
         """Add an answer."""
         self.turns += 1
         self.tokens.add(answer.tokens)
-        self.largest_tokens = max(self.largest_tokens, answer.tokens.all)
         self.peak = self.peak.or_higher(peak_of(answer, pricing))
-        cost = cost_of(answer, pricing)
+        self.add_cost(cost_of(answer, pricing))
+
+    def add_cost(self, cost: Decimal | None) -> None:
+        """Add what something cost; None: nobody knows."""
         if cost is None:
             self.has_unpriced = True
         else:
             self.cost += cost
-            self.largest_cost = max(self.largest_cost, cost)
 
     def plus(self, other: "Tally") -> "Tally":
         """Return the sum of both."""
@@ -62,8 +61,6 @@ class Tally:
             tokens=tokens,
             cost=self.cost + other.cost,
             has_unpriced=self.has_unpriced or other.has_unpriced,
-            largest_tokens=max(self.largest_tokens, other.largest_tokens),
-            largest_cost=max(self.largest_cost, other.largest_cost),
             peak=self.peak.or_higher(other.peak),
         )
 

@@ -15,7 +15,8 @@ from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.request_head import Head
 
 CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 600.0
+# An answer that comes in one piece takes as long as all its pieces; one that has begun is alive.
+PATIENCE = 3
 READ_BUFFER = 64 << 10
 # What programs of all providers send, and no provider takes for a command.
 SENT = frozenset({"accept", "user-agent"})
@@ -64,7 +65,10 @@ def open_session(upstream: Upstream) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=_tls(upstream), limit=0),
         timeout=aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS
+            total=None,
+            sock_connect=CONNECT_SECONDS,
+            # The forwarder's own limit comes first, where it has one.
+            sock_read=PATIENCE * upstream.silence_seconds + CONNECT_SECONDS,
         ),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,

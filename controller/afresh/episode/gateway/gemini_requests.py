@@ -1,0 +1,78 @@
+"""Requests of the Gemini API: their limits, and what has the provider reach out.
+
+The API takes every name in two spellings.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from afresh.episode.gateway.request_reading import Wish, lowest, objects_in, positive
+from afresh.episode.gateway.wire_values import mapping_of
+
+CONFIGS = ("generationConfig", "generation_config")
+LIMITS = ("maxOutputTokens", "max_output_tokens")
+COUNTS = ("candidateCount", "candidate_count")
+OWN_TOOLS = frozenset({"functionDeclarations", "function_declarations"})
+FILES = ("fileData", "file_data")
+ANSWERS = ("functionResponse", "function_response")
+CONTENTS = ("contents", "systemInstruction", "system_instruction")
+CACHES = ("cachedContent", "cached_content")
+
+
+class GeminiRequests:
+    """See `request_reading.RequestReader`."""
+
+    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
+        """Return what a request asks for; its model and its form stand in the path."""
+        configs = [mapping_of(asked.get(name)) for name in CONFIGS]
+        counts = [positive(config.get(name)) or 1 for config in configs for name in COUNTS]
+        head, _, method = path.rpartition(":")
+        return Wish(
+            model=head.rpartition("/")[2],
+            output_tokens=lowest(*(config.get(name) for config in configs for name in LIMITS)),
+            answers=max(counts),
+            is_streamed=method == "streamGenerateContent",
+        )
+
+    def limit_output(
+        self,
+        path: str,  # noqa: ARG002
+        asked: dict[str, Any],
+        wish: Wish,
+        tokens: int,
+    ) -> None:
+        """Set the limit in one spelling, and take the others out."""
+        config: dict[str, Any] = {}
+        for name in CONFIGS:
+            config |= mapping_of(asked.pop(name, None))
+        for name in (*LIMITS, *COUNTS):
+            config.pop(name, None)
+        config[LIMITS[0]] = tokens
+        if wish.answers > 1:
+            config[COUNTS[0]] = wish.answers
+        asked[CONFIGS[0]] = config
+
+    def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
+        """Yield tools of the provider's, what it keeps, and addresses to read."""
+        for holder in (asked, *_counted(asked)):
+            tools = holder.get("tools")
+            for tool in objects_in(tools if isinstance(tools, list) else [tools]):
+                yield from (name for name in tool if name not in OWN_TOOLS)
+            yield from (name for name in CACHES if holder.get(name))
+            for name in CONTENTS:
+                contents = holder.get(name)
+                for content in objects_in(contents if isinstance(contents, list) else [contents]):
+                    yield from _addresses(content.get("parts"))
+
+
+def _counted(asked: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the request that is only to be counted."""
+    for name in ("generateContentRequest", "generate_content_request"):
+        yield mapping_of(asked.get(name))
+
+
+def _addresses(parts: object) -> Iterator[str]:
+    for part in objects_in(parts if isinstance(parts, list) else [parts]):
+        yield from (name for name in FILES if part.get(name))
+        for name in ANSWERS:
+            yield from _addresses(mapping_of(part.get(name)).get("parts"))

@@ -1,0 +1,87 @@
+"""Requests of the OpenAI API, of both kinds: their limits, and what has the provider reach out."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from afresh.episode.gateway.request_reading import Wish, lowest, objects_in, positive, text_of
+from afresh.episode.gateway.wire_values import mapping_of
+
+RESPONSES = "/v1/responses"
+# Tools that the program itself carries out. All others are the provider's.
+OWN_TOOLS = frozenset(
+    {"apply_patch", "custom", "function", "local_shell", "namespace", "tool_search"}
+)
+# Fields by which the provider, or a service that resembles it, is told to reach out.
+REACHING = ("web_search_options", "search_parameters", "plugins", "prompt")
+SEARCHING_MODEL = re.compile(r"-search-(preview|api)\b|:online$")
+# The models that want the limit of a chat completion under its newer name; other servers may not
+# know that.
+NEWER_NAME = re.compile(r"(openai/)?(gpt-(?!oss)|chatgpt|codex|o\d)")
+CHAT_LIMITS = ("max_completion_tokens", "max_tokens")
+RESPONSE_LIMIT = "max_output_tokens"
+
+
+class OpenAiRequests:
+    """See `request_reading.RequestReader`."""
+
+    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
+        """Return what a request asks for."""
+        limits = (RESPONSE_LIMIT,) if path == RESPONSES else CHAT_LIMITS
+        return Wish(
+            model=text_of(asked.get("model")),
+            output_tokens=lowest(*(asked.get(name) for name in limits)),
+            answers=1 if path == RESPONSES else positive(asked.get("n")) or 1,
+            is_streamed=asked.get("stream") is True,
+        )
+
+    def limit_output(self, path: str, asked: dict[str, Any], wish: Wish, tokens: int) -> None:
+        """Set the limit under the names that the request uses, else under the model's."""
+        if path == RESPONSES:
+            asked[RESPONSE_LIMIT] = tokens
+            return
+        if asked.get("n") is not None:
+            asked["n"] = wish.answers
+        used = [name for name in CHAT_LIMITS if asked.get(name) is not None]
+        usual = CHAT_LIMITS[0 if NEWER_NAME.match(wish.model) else 1]
+        for name in used or [usual]:
+            asked[name] = tokens
+
+    def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
+        """Yield tools of the provider's, models that search, and addresses to read."""
+        yield from _tools(asked.get("tools"))
+        for name in REACHING:
+            if asked.get(name) is not None:
+                yield name
+        model = text_of(asked.get("model"))
+        if SEARCHING_MODEL.search(model):
+            yield model
+        for message in (*objects_in(asked.get("messages")), *objects_in(asked.get("input"))):
+            for name in ("content", "output"):
+                parts = message.get(name)
+                yield from _addresses(parts if isinstance(parts, list) else [parts])
+            yield from _tools(message.get("tools"))
+
+
+def _tools(tools: object) -> Iterator[str]:
+    for tool in objects_in(tools):
+        kind = text_of(tool.get("type"))
+        # A shell is the program's own unless it is given a container of the provider's.
+        own_shell = kind == "shell" and _is_local(tool.get("environment"))
+        if kind not in OWN_TOOLS and not own_shell:
+            yield kind or "tools"
+        yield from _tools(tool.get("tools"))
+
+
+def _is_local(environment: object) -> bool:
+    return environment is None or mapping_of(environment).get("type") == "local"
+
+
+def _addresses(parts: list[object]) -> Iterator[str]:
+    for part in objects_in(parts):
+        image = part.get("image_url")
+        url = text_of(image.get("url") if isinstance(image, dict) else image)
+        if url and not url.lower().startswith("data:"):
+            yield "image_url"
+        if part.get("file_url"):
+            yield "file_url"
