@@ -10,8 +10,8 @@ from afresh.contract.words import Outcome, PushRefusal
 from afresh.core.actions import Decision, StartSync
 from afresh.core.job_inputs import generations_of
 from afresh.core.observed import Observed
-from afresh.core.orders import push_target
 from afresh.core.planner import decide
+from afresh.core.push_target import push_target
 from afresh.core.status import package_status
 from tests.make import (
     NOW,
@@ -180,7 +180,7 @@ def test_kept_work_that_does_not_fit_any_more_goes_into_an_ordinary_episode() ->
 
     assert starts_of(decision) == ["T001"]
     (start,) = [item for item in decision.actions if hasattr(item, "members")]
-    assert (start.order.tasks[0].kept, start.order.push_check) == ("beef", True)
+    assert (start.order.tasks[0].kept, start.order.push_check) == ("beef", False)
 
 
 def test_a_probe_that_is_refused_waits_longer_and_says_why() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from afresh.contract import codec, report
 from afresh.contract.order import Order, Task
 from afresh.contract.report import SYNC_ID, Report, Result, Unpushed, Usage
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core.plan_file import Plan, digest, parse, render
 from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
 from afresh.manifests.metadata import read_batch
@@ -114,6 +114,10 @@ class Node:
     """How many turns the work on a subtask takes."""
     changes: Callable[[Task], tuple[str, ...]] = field(default=lambda _: ())
     """The paths to which the work on a subtask appends something."""
+    refuses_push: Callable[[timedelta], bool] = field(default=lambda _: False)
+    """Whether the repository's server takes no push now."""
+    paid: list[str] = field(default_factory=list)
+    """The subtasks that an agent worked at, in that order."""
     lingers: int = 0
     """For how many turns a Job goes on after its pod has ended."""
     over: dict[str, int] = field(default_factory=dict)
@@ -290,6 +294,21 @@ class Node:
             runner.stopped = True
         runner.final = True
 
+    def _refuse_push(self, runner: Runner) -> None:
+        """What a runner tells whose server takes no push: before the work, or after it."""
+        order = runner.order
+        kept = None if order.push_check or not order.tasks else f"{order.tasks[0].id}-kept"
+        if kept:
+            self.paid.append(order.tasks[0].id)
+        refusal = PushRefusal.KEPT if kept else PushRefusal.PLAN
+        told = Result(
+            id=order.tasks[0].id if order.tasks else SYNC_ID,
+            outcome=Outcome.CONFIG,
+            unpushed=Unpushed(refusal=refusal, kept=kept),
+            message="A rule declines the push; allow it.",
+        )
+        runner.results, runner.final = (*runner.results, told), True
+
     def _work(self, runner: Runner) -> None:
         """Do one subtask, or a sync."""
         order, branch = runner.order, self.branch_of(runner.order.package)
@@ -301,7 +320,14 @@ class Node:
             runner.results, runner.final = (*runner.results, lost), True
             return
         runner.prepared = True
+        if self.refuses_push(self.api.clock):
+            self._refuse_push(runner)
+            return
         if not order.tasks:
+            for item in order.kept:
+                branch.commits[item.id, item.revision] = item.commit
+                done = Result(id=item.id, outcome=Outcome.SUCCESS, commit=item.commit)
+                runner.results = (*runner.results, done)
             self._push(runner, branch, order.plan)
             runner.final = True
             return
@@ -309,6 +335,7 @@ class Node:
         if runner.worked < self.lasts(task, runner.attempts[task.id]):
             return
         runner.worked = 0
+        self.paid.append(task.id)
         outcome, commit = self._do(task, runner, branch)
         both = self._push_changes(task, runner, branch) if commit else ()
         if both:

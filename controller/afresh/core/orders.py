@@ -25,9 +25,9 @@ from afresh.contract.order import (
 )
 from afresh.contract.words import AdapterName, Marker, ServerTools
 from afresh.core.batches import epic_of
-from afresh.core.names import short_hash
 from afresh.core.observed import Observed
-from afresh.core.programs import check_of
+from afresh.core.programs import check_of, found_after
+from afresh.core.push_target import passed_after, push_target
 from afresh.core.settle import Standing
 
 
@@ -43,14 +43,18 @@ def order_of(
     if agent_class is None:
         raise KeyError(package.spec.agent_class_name)
     records = standing.by_id()
+    told = [item.ended.report for item in standing.settlements if item.ended.report]
+    programs = found_after(package.status.programs, told)
     return replace(
         _frame(seen, standing, episode),
         agent=_agent(package, agent_class),
-        tasks=tuple(_task(package, agent_class, entry, records[entry.id]) for entry in batch),
+        tasks=tuple(
+            _task(package, agent_class, entry, records[entry.id], programs) for entry in batch
+        ),
         mode=package.spec.context.mode,
         guidance=tuple(package.spec.guidance),
         setup=_step(package),
-        push_check=package.status.push_passed != push_target(package),
+        push_check=passed_after(seen, standing.settlements, standing.syncs) != push_target(package),
         **own,
     )
 
@@ -99,12 +103,6 @@ def _repository(package: WorkPackage) -> Repository:
         submodules=tuple(Submodule(path=item.path, url=item.url) for item in spec.submodules),
         lfs=spec.lfs,
     )
-
-
-def push_target(package: WorkPackage) -> str:
-    """Return the hash of what the package pushes to, and as whom."""
-    given = package.spec.repository
-    return short_hash(given.url, package.branch, given.secret_name or "", length=16)
 
 
 def goal_of(package: WorkPackage) -> str:
@@ -187,7 +185,11 @@ def _decimal(value: Decimal | str) -> str:
 
 
 def _task(
-    package: WorkPackage, agent_class: AgentClass, entry: SubtaskEntry, record: SubtaskRecord
+    package: WorkPackage,
+    agent_class: AgentClass,
+    entry: SubtaskEntry,
+    record: SubtaskRecord,
+    programs: tuple[str, ...],
 ) -> Task:
     verify = package.verify_of(entry)
     image = verify.image or package.spec.image or agent_class.spec.image
@@ -201,7 +203,7 @@ def _task(
             timeout_seconds=verify.timeout_seconds,
             checkout=verify.checkout,
             image=image,
-            check=check_of(verify.command[0], image, package.status.programs),
+            check=check_of(verify.command[0], image, programs),
         ),
         revision=entry.revision,
         files=tuple(entry.files or ()),

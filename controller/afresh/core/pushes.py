@@ -10,11 +10,9 @@ from dataclasses import replace
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.contract.words import PushRefusal
-from afresh.core.actions import Answer, Decision
+from afresh.core.actions import Answer
 from afresh.core.answers import go_on, until
-from afresh.core.job_inputs import generations_of
 from afresh.core.observed import Observed
-from afresh.core.orders import push_target
 from afresh.core.plan_sync import push_probe
 from afresh.core.settle import Standing
 
@@ -37,27 +35,6 @@ def push_refused(seen: Observed, standing: Standing) -> Answer | None:
     if due > seen.now:
         return replace(answer, recheck_after=until(due, seen.now))
     return replace(answer, actions=(push_probe(seen, standing),))
-
-
-def passed_after(seen: Observed, decision: Decision) -> str:
-    """Return `push_target` where the server is known to take pushes; a refusal voids that."""
-    target, probe = push_target(seen.package), decision.syncs.probe
-    reports = [item.ended.report for item in decision.settlements if item.ended.report]
-    if probe and probe.refused:
-        return ""
-    if any(result.unpushed and result.unpushed.refusal for r in reports for result in r.results):
-        return ""
-    passed = any(
-        item.ended.report is not None
-        and item.ended.report.push_passed
-        # An edit in between may have named another Secret.
-        and item.episode.generations == generations_of(seen)
-        for item in decision.settlements
-    )
-    if probe or passed:
-        return target
-    known = seen.package.status.push_passed
-    return known if known == target else ""
 
 
 def _worst(refused: Sequence[SubtaskRecord]) -> SubtaskRecord:

@@ -29,7 +29,7 @@ from afresh.core.observed import Observed
 from afresh.core.outcome import Next
 from afresh.core.plan_sync import last_pushed
 from afresh.core.programs import found_after
-from afresh.core.pushes import passed_after
+from afresh.core.push_target import passed_after
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING, row_of
 from afresh.core.usage import TOKENS, share_of
@@ -74,7 +74,7 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         programs=found_after(
             old.programs, [item.ended.report for item in decision.settlements if item.ended.report]
         ),
-        push_passed=passed_after(seen, decision),
+        push_passed=passed_after(seen, decision.settlements, decision.syncs),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,
         waiting_since=_waiting_since(seen, decision),

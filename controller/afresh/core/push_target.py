@@ -1,0 +1,37 @@
+"""Where a package pushes to, and whether the server there is known to take its pushes. Pure."""
+
+from collections.abc import Sequence
+
+from afresh.api.work_package import WorkPackage
+from afresh.core.actions import Settlement
+from afresh.core.job_inputs import generations_of
+from afresh.core.names import short_hash
+from afresh.core.observed import Observed
+from afresh.core.records import Syncs
+
+
+def push_target(package: WorkPackage) -> str:
+    """Return the hash of what the package pushes to, and as whom."""
+    given = package.spec.repository
+    return short_hash(given.url, package.branch, given.secret_name or "", length=16)
+
+
+def passed_after(seen: Observed, settlements: Sequence[Settlement], syncs: Syncs) -> str:
+    """Return `push_target` where the server is known to take pushes; a refusal voids that."""
+    target, probe = push_target(seen.package), syncs.probe
+    reports = [item.ended.report for item in settlements if item.ended.report]
+    if probe and probe.refused:
+        return ""
+    if any(result.unpushed and result.unpushed.refusal for r in reports for result in r.results):
+        return ""
+    passed = any(
+        item.ended.report is not None
+        and item.ended.report.push_passed
+        # An edit in between may have named another Secret.
+        and item.episode.generations == generations_of(seen)
+        for item in settlements
+    )
+    if probe or passed:
+        return target
+    known = seen.package.status.push_passed
+    return known if known == target else ""
