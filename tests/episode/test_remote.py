@@ -103,7 +103,7 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
 
     assert second.result.outcome is Outcome.SUCCESS, second.log
     assert remote.subjects(BRANCH) == ["T002: B", "T001: Greeting", "Add files"]
-    assert "- T001 (Greeting) is done." in remote.file(BRANCH, "b.txt")
+    assert "- T001 (Greeting) is done, commit " in remote.file(BRANCH, "b.txt")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,9 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(pod: Pod, r
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert pod.result.message == (
         f'The server of {remote.url} refuses to update branch "afresh/demo"; '
-        "allow it, or make the WorkPackage anew with another spec.repository.branch."
+        "allow it, or make the WorkPackage anew with another spec.repository.branch. The verified "
+        f"work of T001 could not be kept either and is lost: The server of {remote.url} refuses "
+        "refs/afresh/team-a/demo/T001."
     )
     assert "this branch is protected" in pod.log
 

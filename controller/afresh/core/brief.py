@@ -145,16 +145,19 @@ def _next(parts: BriefParts) -> str:
 
 
 def _progress(parts: BriefParts) -> str:
-    """How many tasks are done: of the plan, and of this task's epic where it has one."""
+    """How many tasks are done: of the plan, and of this task's epic where it has one.
+
+    That this task itself was done before would be history.
+    """
     if not parts.plan:
         return ""
     epic = next((line.epic for line in parts.plan if line.id == parts.task.id), "")
     of_epic = [line for line in parts.plan if line.epic == epic]
-    rows = [f"Of the {_tasks(parts.plan)} in the plan, {_count_done(parts.plan)} done."]
+    rows = [f"Of the {_tasks(parts.plan)} in the plan, {_count_done(parts, parts.plan)} done."]
     if epic:
         rows.append(
             f"This task is part of the epic {one_line(epic)}: of its {_tasks(of_epic)}, "
-            f"{_count_done(of_epic)} done."
+            f"{_count_done(parts, of_epic)} done."
         )
     return "\n".join(rows) + "\n"
 
@@ -163,8 +166,8 @@ def _tasks(lines: Sequence[PlanLine]) -> str:
     return "1 task" if len(lines) == 1 else f"{len(lines)} tasks"
 
 
-def _count_done(lines: Sequence[PlanLine]) -> str:
-    done = sum(line.marker is Marker.DONE for line in lines)
+def _count_done(parts: BriefParts, lines: Sequence[PlanLine]) -> str:
+    done = sum(line.marker is Marker.DONE and line.id != parts.task.id for line in lines)
     return "1 is" if done == 1 else f"{done} are"
 
 
