@@ -126,7 +126,7 @@ class Node:
     away: Callable[[timedelta], str] = field(default=lambda _: "")
     """What keeps everybody from working now: one of AWAY, or nothing."""
     spares: Callable[[Order], bool] = field(default=lambda _: False)
-    """Whom a missing image does not concern."""
+    """Whom a missing image or a node's size does not concern."""
     stuck: dict[str, "Stuck"] = field(default_factory=dict)
     """The pods that have not started, by UID."""
     refused: set[str] = field(default_factory=set)
@@ -234,7 +234,7 @@ class Node:
             )  # fmt: skip
             self.api.put_part(PODS, pod, "status", _without_image())
             return
-        if away in (FULL, NEVER):
+        if away in (FULL, NEVER) and not self.spares(stuck.order):
             waits = _without_node(SAYS[away])
             if pod.get("status") != waits:
                 self.api.put_part(PODS, pod, "status", waits)

@@ -287,3 +287,23 @@ async def test_the_packages_of_another_namespace_or_image_are_not_held() -> None
 
     assert world.status("package-1")["phase"] == "Succeeded"
     assert world.status()["reason"] == "Config"
+
+
+async def test_pods_that_never_fit_keep_no_other_package_from_starting() -> None:
+    huge = {"requests": {"cpu": "500"}, "limits": {"cpu": "500"}}
+    world = make_world(
+        {"subtasks": entries("AB")},
+        {"subtasks": entries("ABCDEFGHIJKL"), "parallelism": 12, "resources": huge},
+        {"subtasks": entries("AB"), "suspend": True},
+        judge=by_subtask(),
+        kind={"ceilings": {"limits": {"cpu": "900"}}},
+    )
+    world.node.away = lambda _: "never"
+    world.node.spares = lambda order: "package-1" not in order.package
+    await until(world, seconds(60))
+    assert world.status("package-1")["reason"] == "NeverFits"
+
+    world.edit(name="package-2", suspend=False)
+    await until(world, seconds(120))
+
+    assert world.status("package-2")["phase"] == "Succeeded"

@@ -33,6 +33,8 @@ from afresh.kube.start_index import StartIndex
 from afresh.kube.wait_index import WaitIndex
 
 Name = tuple[str, str]
+Line = tuple[str, str, str]
+"""The reason for which packages wait, their namespace and their class."""
 ENDS = ("Complete", "Failed")
 LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 # What others refer to comes first.
@@ -54,7 +56,7 @@ class Cache:
         self.branches = Branches()
         # An answer to a request may come after the watch has told that the object is gone.
         self._gone: dict[Resource, dict[str, int]] = {kind: {} for kind in WATCHED}
-        self._by_reason: dict[str, set[Name]] = defaultdict(set)
+        self._in_line: dict[Line, set[Name]] = defaultdict(set)
         self.waits = WaitIndex()
         self.starts = StartIndex()
         self.claims: dict[str, Manifest] = {}
@@ -117,9 +119,14 @@ class Cache:
         """Whether a Job of this name has not ended and is not being deleted."""
         return (namespace, name) in self._unfinished
 
-    def with_reason(self, reason: str) -> list[Manifest]:
-        """Return the packages that say they wait for this reason."""
-        return [self._objects[WORK_PACKAGES][name] for name in self._by_reason.get(reason, ())]
+    def with_reason(
+        self, reason: str, *, namespace: str | None = None, class_name: str | None = None
+    ) -> Iterator[Manifest]:
+        """Return the packages that say they wait for this reason, of a namespace or a class."""
+        for line, names in list(self._in_line.items()):
+            is_here = namespace in (None, line[1]) and class_name in (None, line[2])
+            if line[0] == reason and is_here:
+                yield from [self._objects[WORK_PACKAGES][name] for name in names]
 
     def live_jobs(self) -> Iterator[Manifest]:
         """Return the Jobs that have not ended as far as the API shows, and those on their way."""
@@ -164,7 +171,7 @@ class Cache:
         if kind is WORK_PACKAGES:
             self.branches.put(body)
             self.waits.put(Key(*name), body)
-            self._by_reason[_reason_of(body)].add(name)
+            self._in_line[_line_of(body)].add(name)
 
     def _note_end(self, name: Name, job: Manifest) -> None:
         if has_ended(job) or "deletionTimestamp" in job["metadata"]:
@@ -175,7 +182,10 @@ class Cache:
     def _unindex(self, kind: Resource, known: Manifest) -> None:
         """Take an object out of the index under the label that it was known with."""
         if kind is WORK_PACKAGES:
-            self._by_reason[_reason_of(known)].discard(name_of(known))
+            line = _line_of(known)
+            self._in_line[line].discard(name_of(known))
+            if not self._in_line[line]:
+                del self._in_line[line]
         package = package_of(known)
         if not package:
             return
@@ -191,8 +201,10 @@ def has_ended(job: Manifest) -> bool:
     return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
 
 
-def _reason_of(package: Manifest) -> str:
-    return str(package.get("status", {}).get("reason", ""))
+def _line_of(package: Manifest) -> Line:
+    reason = str(package.get("status", {}).get("reason", ""))
+    class_name = str(package.get("spec", {}).get("agentClassName", ""))
+    return reason, package["metadata"]["namespace"], class_name
 
 
 def _uid(body: Manifest) -> str:

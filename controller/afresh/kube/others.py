@@ -6,6 +6,7 @@ two packages can take the same place.
 
 from collections import Counter
 from datetime import datetime
+from itertools import chain, islice
 
 from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.package_status import SharedWait
@@ -113,13 +114,16 @@ def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
 
 
 def waiting_to_start(cache: Cache, namespace: str, class_name: str) -> list[Key]:
-    """Return whom to wake when a pod of the class has got a node, or has started."""
-    return [
-        _key(raw)
+    """Return whom to wake when a pod of the class has got a node, or has started.
+
+    No more than may start: each of them wakes the next ones when its pod has a node.
+    """
+    waiting = chain.from_iterable(
+        cache.with_reason(reason, namespace=namespace, class_name=class_name)
         for reason in (Reason.FIRST_START, Reason.NO_CAPACITY)
-        for raw in cache.with_reason(reason)
-        if raw["metadata"]["namespace"] == namespace and raw["spec"]["agentClassName"] == class_name
-    ]
+    )
+    room = MOST_WITHOUT_NODE - len(cache.starts.without_node(namespace, class_name))
+    return [_key(raw) for raw in islice(waiting, max(room, 0))]
 
 
 def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, Gate | None]:
@@ -150,9 +154,8 @@ def _gate_taken(cache: Cache, key: Key, gate: Gate) -> bool:
 def _waiting_at(cache: Cache, namespace: str, secret: str) -> list[Key]:
     return [
         _key(raw)
-        for raw in cache.with_reason(Reason.GATE_CLOSED)
-        if raw["metadata"]["namespace"] == namespace
-        and _secret_of(cache, raw["spec"]["agentClassName"]) == secret
+        for raw in cache.with_reason(Reason.GATE_CLOSED, namespace=namespace)
+        if _secret_of(cache, raw["spec"]["agentClassName"]) == secret
     ]
 
 
@@ -177,11 +180,7 @@ def _class_free(cache: Cache, key: Key, agent_class: AgentClass) -> int | None:
 
 
 def _waiting_for(cache: Cache, class_name: str) -> list[Key]:
-    return [
-        _key(raw)
-        for raw in cache.with_reason(Reason.CLASS_BUSY)
-        if raw["spec"]["agentClassName"] == class_name
-    ]
+    return [_key(raw) for raw in cache.with_reason(Reason.CLASS_BUSY, class_name=class_name)]
 
 
 def _turn(cache: Cache, key: Key) -> tuple[str, str, str, str]:

@@ -14,6 +14,7 @@ from afresh.contract.pod_layout import (
     ANNOTATION_IMAGES,
     LABEL_AGENT_CLASS,
 )
+from afresh.core.shared_causes import never_fits
 from afresh.kube.client import Manifest
 
 K = TypeVar("K")
@@ -26,10 +27,14 @@ Kind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Pod:
-    """What matters of a pod: whether it has a node, and whether its containers have started."""
+    """What matters of a pod: whether it has a node, and whether its containers have started.
+
+    `is_hopeless`: no node can ever hold it. It takes nobody's place; its shape has a gate.
+    """
 
     has_node: bool
     has_started: bool
+    is_hopeless: bool
 
 
 class StartIndex:
@@ -75,6 +80,7 @@ class StartIndex:
         now = _Pod(
             has_node=bool(containers) or _is_scheduled(status),
             has_started=bool(containers) and all(map(_has_started, containers)),
+            is_hopeless=_never_fits(status),
         )
         self._pods[owner] = now
         if now.has_started:
@@ -112,6 +118,8 @@ class StartIndex:
         if probe[1]:
             self._probes[probe].add(name)
         if job["spec"].get("suspend") or not kind_of(job)[2]:
+            return
+        if pod and pod.is_hopeless:
             return
         if pod is None or not pod.has_started:
             self._unstarted[kind_of(job)].add(name)
@@ -162,6 +170,15 @@ def _job_of(pod: Manifest) -> str | None:
 def _is_scheduled(status: Manifest) -> bool:
     conditions = status.get("conditions", [])
     return any(item["type"] == "PodScheduled" and item["status"] == "True" for item in conditions)
+
+
+def _never_fits(status: Manifest) -> bool:
+    messages = (
+        item.get("message", "")
+        for item in status.get("conditions", [])
+        if item["type"] == "PodScheduled" and item["status"] == "False"
+    )
+    return any(never_fits(message) for message in messages)
 
 
 def _has_started(status: Manifest) -> bool:
