@@ -48,7 +48,7 @@ def busy_package(**status: Any) -> WorkPackage:
             "current": "T003",
             "cost": "$0.42",
             "headCommit": "1f3c9a2b4d5e6f708192a3b4c5d6e7f8091a2b3c",
-            "usage": {"inputTokens": 80_000, "outputTokens": 4_000},
+            "usage": {"inputTokens": 80_000, "outputTokens": 4_000, "costUSD": "0.42"},
             "subtasks": [make_record(**fields).to_manifest() for fields in records],
             **status,
         },

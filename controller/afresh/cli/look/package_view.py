@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from afresh.api.agent_class import AgentClass, Gate
@@ -20,7 +21,6 @@ from afresh.core.graph import satisfied
 from afresh.core.names import subtask_name
 from afresh.core.reasons import Reason
 from afresh.core.records import new_record
-from afresh.core.status import dollars
 from afresh.core.usage import TOKENS
 
 # What the agent had of an episode, and what its verification had: from and to.
@@ -45,7 +45,7 @@ class SubtaskView:
     seconds: int | None
     spans: Mapping[str, float]
     tokens: int
-    cost: str
+    cost_usd: Decimal | None
     waits_for: tuple[str, ...]
     waits_seconds: int | None
 
@@ -77,7 +77,7 @@ class PackageView:
     progress: str
     running: str
     tokens: int
-    cost: str
+    cost_usd: Decimal | None
     age_seconds: int | None
     branch: str
     head_commit: str
@@ -115,7 +115,7 @@ def view_of(
         progress=status.progress or f"0/{len(package.spec.subtasks)}",
         running=plain_line(status.current),
         tokens=sum(getattr(status.usage, name) for name in TOKENS),
-        cost=plain_line(status.cost),
+        cost_usd=status.usage.cost_usd,
         age_seconds=_seconds(created, now),
         branch=plain_line(status.branch or package.branch),
         head_commit=plain_line(status.head_commit),
@@ -137,7 +137,7 @@ def unreadable_view(namespace: str, name: str, message: str) -> PackageView:
         progress="",
         running="",
         tokens=0,
-        cost="",
+        cost_usd=None,
         age_seconds=None,
         branch="",
         head_commit="",
@@ -197,7 +197,7 @@ def _subtask(
         seconds=_duration(attempts[-1], now) if attempts else None,
         spans=_spans(attempts[-1]) if attempts else {},
         tokens=sum(getattr(item.usage, name) for item in attempts for name in TOKENS),
-        cost=dollars(record.cost_usd),
+        cost_usd=record.cost_usd,
         waits_for=tuple(
             name for name in entry.depends_on if pending and not satisfied(records[name])
         ),

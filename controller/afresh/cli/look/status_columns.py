@@ -12,6 +12,7 @@ from afresh.cli.look.package_view import SubtaskView
 from afresh.cli.look.terminal import Span, Style, clipped, padded, width_of
 from afresh.core.durations import short_duration
 from afresh.core.reasons import Reason
+from afresh.core.status import dollars
 
 GAP = "  "
 LIVE = (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED)
@@ -114,7 +115,7 @@ def _tokens(item: SubtaskView) -> str:
 
 
 def _cost(item: SubtaskView) -> str:
-    return item.cost
+    return dollars(item.cost_usd)
 
 
 def _parts(item: SubtaskView) -> str:

@@ -9,6 +9,7 @@ from afresh.cli.look.package_view import PackageView
 from afresh.cli.look.status_columns import GAP, PACKAGE_STYLES
 from afresh.cli.look.terminal import Line, Span, Style, cut, padded, width_of
 from afresh.core.durations import short_duration
+from afresh.core.status import dollars
 
 _NEEDS_PERSON = (PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED)
 _RANKS = {PackagePhase.RUNNING: 0, PackagePhase.SUCCEEDED: 3, PackagePhase.SUSPENDED: 3}
@@ -53,7 +54,7 @@ def _cells(view: PackageView, *, namespaces: bool) -> Cells:
         "CURRENT": view.running,
         "REASON": view.reason,
         "TOKENS": tokens(view.tokens) if view.tokens else "",
-        "COST": view.cost,
+        "COST": dollars(view.cost_usd),
         "AGE": "" if view.age_seconds is None else short_duration(view.age_seconds),
     }
 

@@ -14,6 +14,7 @@ from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
 from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
 from afresh.cli.look.terminal import Line, Span, Style, cut, line
 from afresh.core.durations import short_duration
+from afresh.core.status import dollars
 
 MIN_NOTE = 20
 MAX_NOTE_LINES = 4
@@ -36,7 +37,7 @@ def _head(view: PackageView, width: int) -> Iterator[Line]:
     done, _, whole = view.progress.partition("/")
     facts = [f"{done} of {whole} done"]
     facts += [f"{tokens(view.tokens)} tokens"] if view.tokens else []
-    facts += [view.cost] if view.cost else []
+    facts += [dollars(view.cost_usd)] if view.cost_usd is not None else []
     facts += [f"age {short_duration(view.age_seconds)}"] if view.age_seconds is not None else []
     yield (
         Span(f"{view.namespace}/{view.name}", Style.HEAD),

@@ -13,6 +13,7 @@ from afresh.cli.connection import connected, missing_package, no_such_package
 from afresh.cli.look.following import Collection, Live
 from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
+from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
 from afresh.kube.client import WORK_PACKAGES
 from afresh.kube.errors import NotFoundError
@@ -105,7 +106,8 @@ def _say(
     name = look.target.package
     if package is None:
         facts = {"namespace": namespace, "name": name, "phase": str(Awaited.DELETED)}
-        facts |= dict.fromkeys(("reason", "message", "progress", "cost"), "")
+        facts |= dict.fromkeys(("reason", "message", "progress"), "")
+        facts["costUSD"] = None
         said = f"{name} is gone."
     else:
         status = package.status
@@ -116,7 +118,7 @@ def _say(
             "reason": plain_line(status.reason),
             "message": plain_line(status.message),
             "progress": status.progress,
-            "cost": status.cost,
+            "costUSD": plain_value(status.usage.cost_usd),
         }
         still = "is still" if timed_out else "is"
         done = f", {status.progress} done" if status.progress else ""
