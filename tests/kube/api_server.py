@@ -55,12 +55,11 @@ class ApiServer:
         if kind is EVENTS:
             uid = how["fieldSelector"].partition("involvedObject.uid=")[2].partition(",")[0]
             return [item for item in self.events if item["involvedObject"]["uid"] == uid]
-        wanted = [item.split("=") for item in how.get("labelSelector", "").split(",") if item]
         return [
             body
             for body in self.of_kind(kind)
             if namespace in (None, body["metadata"]["namespace"])
-            and all(_label_of(body, label) == value for label, value in wanted)
+            and is_selected(body, how.get("labelSelector", ""))
         ]
 
     async def create(self, kind: Resource, namespace: str | None, body: Manifest) -> Manifest:
@@ -151,6 +150,13 @@ class ApiServer:
         answer = perform()
         self.around_write("after")
         return answer
+
+
+def is_selected(body: Manifest, selector: str) -> bool:
+    """Whether an object has the labels of a selector; of those without a value, any."""
+    wanted = [item.partition("=") for item in selector.split(",") if item]
+    found = [(_label_of(body, label), value, is_exact) for label, is_exact, value in wanted]
+    return all(has == value if is_exact else has is not None for has, value, is_exact in found)
 
 
 def _label_of(body: Manifest, label: str) -> str | None:

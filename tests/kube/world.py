@@ -10,12 +10,11 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
 from afresh.contract.report import Report
 from afresh.core.planner import decide
 from afresh.core.starts import TAKEN_AGAIN
 from afresh.kube.apply import Applier
-from afresh.kube.cache import LABELLED, WATCHED, Cache
+from afresh.kube.cache import SELECTORS, WATCHED, Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.errors import ConflictError, UnavailableError
 from afresh.kube.handlers import Waker
@@ -23,7 +22,7 @@ from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
-from tests.kube.api_server import ApiServer, Killed
+from tests.kube.api_server import ApiServer, Killed, is_selected
 from tests.kube.node import Branch, Judge, Node, job_of
 from tests.make import NOW, make_class, make_package
 
@@ -85,8 +84,7 @@ class Operator:
         self._seen |= {kind: now for kind in WATCHED if kind not in lagging}
 
     def _see(self, kind: Any, change: str | None, body: Manifest) -> None:
-        ours = body["metadata"].get("labels", {}).get(LABEL_MANAGED_BY) == MANAGED_BY
-        if ours or kind not in LABELLED:
+        if kind not in SELECTORS or is_selected(body, SELECTORS[kind]):
             self._waker.see(kind, change, body)
 
     def behind(self) -> bool:

@@ -39,10 +39,13 @@ ENDS = ("Complete", "Failed")
 LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 # What others refer to comes first.
 WATCHED = (AGENT_CLASSES, NETWORK_POLICIES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
-# Of these only what the operator made is watched; the others are its own kinds.
-LABELLED = (NETWORK_POLICIES, JOBS, PODS)
 OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
 """The label selector of what the operator made."""
+# Anybody may put the one label on a Job or a pod; the package's is the admission policies' concern.
+OF_PACKAGES = f"{OURS},{LABEL_PACKAGE}"
+"""The label selector of the Jobs and pods that the operator made."""
+SELECTORS = {NETWORK_POLICIES: OURS, JOBS: OF_PACKAGES, PODS: OF_PACKAGES}
+"""What of a kind is watched; of the others everything, for they are the operator's own kinds."""
 
 
 class Cache:

@@ -17,7 +17,7 @@ import kopf
 from afresh import clock
 from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANAGED_BY
 from afresh.core.reasons import Reason
-from afresh.kube.cache import LABELLED, OURS, WATCHED, Cache, package_of
+from afresh.kube.cache import SELECTORS, WATCHED, Cache, package_of
 from afresh.kube.class_loop import class_key
 from afresh.kube.client import (
     AGENT_CLASSES,
@@ -87,8 +87,8 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.networking.request_timeout = 30
     settings.networking.error_backoffs = _Backoffs()
     settings.process.ultimate_exiting_timeout = 20
-    for kind in LABELLED:
-        settings.watching.label_selectors[kind.group, kind.version, kind.plural] = OURS
+    for kind, selector in SELECTORS.items():
+        settings.watching.label_selectors[kind.group, kind.version, kind.plural] = selector
     return settings
 
 
@@ -213,7 +213,7 @@ def _service_account() -> kopf.ConnectionInfo | None:
 
 
 def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> None:
-    labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in LABELLED else None
+    labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in SELECTORS else None
 
     @kopf.on.event(
         kind.group,

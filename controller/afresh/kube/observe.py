@@ -18,7 +18,7 @@ from afresh.contract.report import Report
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, Others
 from afresh.core.records import IN_EPISODE
-from afresh.kube.cache import OURS, Cache, has_ended
+from afresh.kube.cache import OF_PACKAGES, OURS, Cache, has_ended
 from afresh.kube.client import (
     AGENT_CLASSES,
     JOBS,
@@ -125,11 +125,12 @@ class Observer:
         episode = parse_episode(job, pod, hint=hint, refusal=refusal)
         if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
             return episode
-        # Jobs and pods come by separate watches: make sure that the pod's end has been seen.
+        # Jobs and pods come by separate watches: make sure that the pod's end has been seen. The
+        # Job controller takes in whatever pod has the label that it selects by, whoever made it.
         found = await self.kube.list_items(
             PODS,
             job["metadata"]["namespace"],
-            labelSelector=f"batch.kubernetes.io/controller-uid={episode.uid}",
+            labelSelector=f"{OF_PACKAGES},batch.kubernetes.io/controller-uid={episode.uid}",
         )
         for fresh in found:
             self.cache.put(PODS, fresh)

@@ -7,7 +7,7 @@ watch has missed.
 import asyncio
 from dataclasses import dataclass
 
-from afresh.kube.cache import LABELLED, OURS, WATCHED, Cache, name_of
+from afresh.kube.cache import SELECTORS, WATCHED, Cache, name_of
 from afresh.kube.client import AGENT_CLASSES, Kube, Resource
 from afresh.kube.errors import KubeError, UnavailableError
 from afresh.kube.handlers import Waker
@@ -75,7 +75,7 @@ class Resync:
 
         A page at a time, so that thousands of Jobs are never in memory with their Orders.
         """
-        selectors = {"labelSelector": OURS} if kind in LABELLED else {}
+        selectors = {"labelSelector": SELECTORS[kind]} if kind in SELECTORS else {}
         scopes = self.namespaces if self.namespaces and kind is not AGENT_CLASSES else (None,)
         uids: set[str] = set()
         versions: list[int] = []

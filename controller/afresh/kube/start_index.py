@@ -4,6 +4,7 @@ Owns the counts that slow start and the limit on pods without a node rest on, by
 namespace, so that no step looks at all Jobs. For use within one event loop.
 """
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,6 +21,7 @@ from afresh.kube.client import Manifest
 K = TypeVar("K")
 # What the kubelet says of a container of which it knows nothing any more.
 STATUS_LOST = "ContainerStatusUnknown"
+_NUMBER = re.compile("[0-9]{1,18}")
 Name = tuple[str, str]
 Kind = tuple[str, str, str]
 """Namespace, class and image set."""
@@ -145,7 +147,8 @@ def generation_of(body: Manifest) -> int:
     """Return the generation of the class that a Job or a pod was made from; 0 if none is told."""
     text = body["metadata"].get("annotations", {}).get(ANNOTATION_GENERATIONS, "")
     of_class = text.partition("/")[2]
-    return int(of_class) if of_class.isdigit() else 0
+    # Whoever may make pods may have written it.
+    return int(of_class) if _NUMBER.fullmatch(of_class) else 0
 
 
 def _class_in(body: Manifest) -> Name:

@@ -11,7 +11,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.look.explanation import Missing
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.core.observed import Observed
-from afresh.kube.cache import OURS, Cache
+from afresh.kube.cache import OF_PACKAGES, Cache
 from afresh.kube.client import (
     AGENT_CLASSES,
     DEPLOYMENTS,
@@ -99,10 +99,10 @@ async def _fill(eyes: Eyes, cache: Cache, key: Key, package: WorkPackage) -> boo
         SUBTASKS, namespace, hides=nothing, fieldSelector=f"spec.workPackageName={key.name}"
     )
     pods = await eyes.look(PODS, namespace, hides=nothing, labelSelector=mine)
-    jobs = await eyes.look(JOBS, namespace, hides=nothing, labelSelector=OURS)
+    jobs = await eyes.look(JOBS, namespace, hides=nothing, labelSelector=OF_PACKAGES)
     if limited and jobs is not None:
         full = "whether the class runs as many episodes as it may"
-        everywhere = await eyes.look(JOBS, None, hides=full, labelSelector=OURS)
+        everywhere = await eyes.look(JOBS, None, hides=full, labelSelector=OF_PACKAGES)
         jobs = jobs if everywhere is None else everywhere
     packages = await eyes.look(WORK_PACKAGES, None, hides="whether another package comes first")
     if packages is None:
