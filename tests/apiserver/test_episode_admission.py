@@ -136,7 +136,7 @@ def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
     system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}}
     kubectl("apply", manifest=system)
     for item in render("afresh", f'namespaces=["{desk.namespace}"]', release=RELEASE):
-        if item["kind"] in WANTED:
+        if item["kind"] in WANTED and item["metadata"].get("namespace") != SYSTEM:
             kubectl("apply", manifest=item)
     for user, roles in PEOPLE.items():
         allow(desk, user, roles)
@@ -317,6 +317,13 @@ def test_nobody_connects_to_the_pod_of_an_episode(desk: Desk, user: str, into: s
     pod = desk.pod(desk.job())["metadata"]["name"]
 
     assert NOT_CONNECTED in desk.raw(user, f"pods/{pod}/{into}", {})
+
+
+@pytest.mark.parametrize("form", ["{}", "{}:8080", "{}:web", "http:{}:8080", "https:{}:"])
+def test_no_proxy_reaches_the_pod_of_an_episode(desk: Desk, form: str) -> None:
+    pod = desk.pod(desk.job())["metadata"]["name"]
+
+    assert NOT_CONNECTED in desk.raw("edith", f"pods/{form.format(pod)}/proxy/path", {})
 
 
 @pytest.mark.parametrize(
