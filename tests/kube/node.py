@@ -20,7 +20,7 @@ from tests.kube.api_server import ApiServer
 from tests.runner import marker_after
 
 Judge = Callable[[Task, int], Outcome]
-TOKENS = 10
+TOKENS = 2_000
 """What one subtask uses of a model."""
 
 
