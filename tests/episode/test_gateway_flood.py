@@ -1,7 +1,8 @@
 """What an agent that floods its own gateway gets: nothing that the runner cannot afford."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -11,6 +12,7 @@ from afresh.episode.gateway.bounds import (
     BODY_LIMIT,
     CONNECTIONS,
     HEAD_LIMIT,
+    LARGE_AT_ONCE,
     MIB,
     PARSED,
     VALUE_BYTES,
@@ -131,6 +133,79 @@ async def test_bodies_that_grow_in_memory_stay_within_the_sum():
 
     assert [answer.split()[1] for answer in told] == [b"200", b"413"] * 4
     assert peak - before < most_memory()
+
+
+START = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"6\r\n: hi\n\n\r\n"
+)
+
+
+@asynccontextmanager
+async def holding(*, reads: bool) -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A provider that begins its answers and ends them at the event; `reads`: the request first."""
+    gate = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            left = int(head.lower().partition(b"content-length:")[2].split()[0]) if reads else 0
+            while left:
+                left -= len(await reader.read(min(left, MIB)))
+            writer.write(START)
+            await gate.wait()
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", gate
+
+
+async def begin(address: tuple[str, int], body: bytes) -> asyncio.StreamWriter:
+    """Ask; return when the answer has begun."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(plain(body=body))
+    await asyncio.wait_for(reader.readuntil(b": hi"), 60)
+    return writer
+
+
+async def hang_up(*writers: asyncio.StreamWriter) -> None:
+    for writer in writers:
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def test_bodies_of_requests_that_are_being_answered_take_no_memory():
+    body = b'{"a":"%b"}' % (b"x" * (BODY_LIMIT - 100))
+    count = 2 * PARSED
+    async with holding(reads=True) as (url, gate), gateway_process(url, Patience()) as gateway:
+        await say(gateway.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        before = gateway.peak
+        writers = [await begin(gateway.address, body) for _ in range(count)]
+        peak = gateway.peak
+        gate.set()
+        await hang_up(*writers)
+
+    assert peak - before < PARSED * BODY_LIMIT
+
+
+async def test_request_is_kept_from_being_read_while_others_are_answered_before_they_are_sent():
+    body = b'{"a":"%b"}' % (b"x" * (BODY_LIMIT - 100))
+    async with holding(reads=False) as (url, gate):
+        gateway = make_gateway(url)
+        gateway.open()
+        host, _, port = gateway.url.removeprefix("http://").partition(":")
+        writers = [await begin((host, int(port)), body) for _ in range(LARGE_AT_ONCE)]
+        _, another = await asyncio.open_connection(host, int(port))
+        another.write(plain(body=body))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(another.drain(), 1)
+        gate.set()
+        await asyncio.wait_for(another.drain(), 60)
+        await hang_up(*writers, another)
+        await asyncio.to_thread(gateway.close)
 
 
 async def test_connection_that_waits_makes_room_for_a_new_one_and_one_at_work_does_not():

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import cast
 
 import aiohttp
@@ -21,12 +21,12 @@ from afresh.episode.gateway.bounds import BACKLOG, Patience
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Fault, Route, Upstream
 from afresh.episode.gateway.outage import is_too_long
-from afresh.episode.gateway.request_body import BodyDesk, RequestRead
-from afresh.episode.gateway.request_head import Head, Refused
+from afresh.episode.gateway.request_body import BodyDesk
+from afresh.episode.gateway.request_head import Refused
+from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.upstream_request import (
     PATIENCE,
     Answer,
-    Asked,
     build_request,
     open_session,
     returned_headers,
@@ -115,9 +115,7 @@ class Forwarder:
         """Pass request and answer on; nothing is counted."""
         try:
             async with contextlib.AsyncExitStack() as held:
-                async with self._desk.read(request) as read:
-                    asking = self._sent(request.head, read.written())
-                    answer = await held.enter_async_context(asking)
+                answer = await self._answer_unread(request, held)
                 await self._pass_on(request, answer, _Unread(), held)
         except Refused as refused:
             await self._refuse(request, refused.status, str(refused))
@@ -127,14 +125,9 @@ class Forwarder:
     async def _generate(self, request: Request, held: contextlib.AsyncExitStack) -> None:
         """Pass request and answer on, and tell the turn what comes; `held` ends both.
 
-        The body is kept until the answer begins. Raises NothingLeft, Refused, Silent, BROKEN.
+        Raises NothingLeft, Refused, Silent, BROKEN.
         """
-        async with self._desk.read(request) as read:
-            turn = await held.enter_async_context(self._turn(read))
-            asked = read.written(turn.reserved.limit if turn.reserved else None)
-            hearing = Hearing(turn, self._upstream.silence_seconds)
-            asking = self._asking(request.head, asked, turn, hearing)
-            answer = await held.enter_async_context(asking)
+        answer, turn, hearing = await self._answer_of_model(request, held)
         if answer.status >= 300:
             await self._refused(request, answer, turn, held)
             return
@@ -142,12 +135,35 @@ class Forwarder:
         turn.answer = reader.answer
         await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
 
+    async def _answer_of_model(
+        self, request: Request, held: contextlib.AsyncExitStack
+    ) -> "tuple[Answer, Turn, Hearing]":
+        """Reserve a turn and ask. When this has returned, nothing here knows the body."""
+        async with contextlib.AsyncExitStack() as desk:
+            read = await desk.enter_async_context(self._desk.read(request))
+            turn = await held.enter_async_context(self._turn(read.wish, read.size))
+            hearing = Hearing(turn, self._upstream.silence_seconds)
+            asked = read.written(turn.reserved.limit if turn.reserved else None)
+            asking = build_request(self._session, self._upstream, request.head, asked)
+            answer = await held.enter_async_context(self._asking(asking, turn, hearing))
+            _keep_until_sent(answer, desk, held)
+        return answer, turn, hearing
+
+    async def _answer_unread(self, request: Request, held: contextlib.AsyncExitStack) -> Answer:
+        """Ask what costs no turn. When this has returned, nothing here knows the body."""
+        async with contextlib.AsyncExitStack() as desk:
+            read = await desk.enter_async_context(self._desk.read(request))
+            asking = build_request(self._session, self._upstream, request.head, read.written())
+            answer = await held.enter_async_context(_answering(asking))
+            _keep_until_sent(answer, desk, held)
+        return answer
+
     @contextlib.asynccontextmanager
-    async def _turn(self, read: RequestRead) -> AsyncIterator[Turn]:
+    async def _turn(self, wish: Wish, size: int) -> AsyncIterator[Turn]:
         """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
         while True:
             async with self._settled:
-                turn = self._meter.begin(read.wish, read.size)
+                turn = self._meter.begin(wish, size)
                 if turn:
                     break
                 await self._settled.wait()
@@ -160,13 +176,13 @@ class Forwarder:
 
     @contextlib.asynccontextmanager
     async def _asking(
-        self, head: Head, asked: Asked, turn: Turn, hearing: "Hearing"
+        self, asking: Awaitable[aiohttp.ClientResponse], turn: Turn, hearing: "Hearing"
     ) -> AsyncIterator[Answer]:
         """Ask the provider. Raises Silent and BROKEN, and tells the turn why."""
         async with contextlib.AsyncExitStack() as held:
             try:
                 async with hearing.limit():
-                    answer = await held.enter_async_context(self._sent(head, asked))
+                    answer = await held.enter_async_context(_answering(asking))
             except asyncio.CancelledError:  # the agent has hung up
                 turn.is_abandoned = True
                 raise
@@ -175,16 +191,6 @@ class Forwarder:
                 turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
                 raise
             yield answer
-
-    @contextlib.asynccontextmanager
-    async def _sent(self, head: Head, asked: Asked) -> AsyncIterator[Answer]:
-        """Send a request, and give its answer when it begins. Raises BROKEN."""
-        asking = build_request(self._session, self._upstream, head, asked)
-        answer = cast("Answer", await asking)
-        try:
-            yield answer
-        finally:
-            answer.finish()
 
     async def _refused(
         self,
@@ -242,6 +248,24 @@ class Forwarder:
 
     async def _refuse(self, request: Request, status: int, message: str) -> None:
         await request.answer(status, self._upstream.api.refusal(message))
+
+
+@contextlib.asynccontextmanager
+async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator[Answer]:
+    """Send a request, and give its answer when it begins. Raises BROKEN."""
+    answer = cast("Answer", await asking)
+    try:
+        yield answer
+    finally:
+        answer.finish()
+
+
+def _keep_until_sent(
+    answer: Answer, desk: contextlib.AsyncExitStack, held: contextlib.AsyncExitStack
+) -> None:
+    """Let the body keep its place on the desk with `held` if the answer has come too early."""
+    if not answer.is_sent:
+        held.push_async_exit(desk.pop_all())
 
 
 class Hearing:

@@ -48,10 +48,14 @@ class Answer(aiohttp.ClientResponse):
     An upstream may take what comes next for the rest of a request that it did not want.
     """
 
+    @property
+    def is_sent(self) -> bool:
+        """Whether nothing of the request's body is left to be sent."""
+        return self._writer is None or self._writer.done()
+
     def finish(self) -> None:
         """Let the connection be used again, after a whole success to a whole request only."""
-        is_sent = self._writer is None or self._writer.done()
-        if is_sent and 200 <= self.status < 300 and self.content.is_eof():
+        if self.is_sent and 200 <= self.status < 300 and self.content.is_eof():
             self.release()
         else:
             self.close()
