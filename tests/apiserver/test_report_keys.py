@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from afresh import clock
 from afresh.kube import report_keys
+from afresh.kube.certificate import make_key
 from afresh.kube.client import Kube
 from afresh.kube.report_keys import LIFE, ReportKeys
 from tests.apiserver.account import NAME, RELEASE_NAMESPACE, REPORT_SECRET, grant, rendered, token
@@ -55,7 +57,7 @@ def patch(kubectl: Kubectl, merged: str) -> None:
 
 def since(kubectl: Kubectl, age: timedelta) -> None:
     """Say that the keys are as old as that."""
-    begun = base64.b64encode((clock.now() - age).isoformat().encode()).decode()
+    begun = encoded((clock.now() - age).isoformat())
     patch(kubectl, f'{{"data": {{"since": "{begun}"}}}}')
 
 
@@ -99,6 +101,36 @@ async def test_the_key_that_follows_an_old_one_is_the_one_that_orders_have_pinne
     assert {keys.pins()[0] for keys in changed} == {before[1]}
     assert len({keys.pins() for keys in changed}) == 1
     assert changed[0].pins()[1] not in before
+
+
+async def test_keys_from_a_time_to_come_are_changed_like_old_ones(
+    kubes: list[Kube], kubectl: Kubectl
+) -> None:
+    before = (await opened(kubes[0])).pins()
+    since(kubectl, -LIFE - timedelta(days=1))
+
+    assert (await opened(kubes[1])).pins()[0] == before[1]
+
+
+async def test_a_certificate_before_its_key_is_a_spoilt_key_and_ends_no_operator(
+    kubes: list[Kube], kubectl: Kubectl
+) -> None:
+    before = await opened(kubes[0])
+    key, mark, rest = await make_key_parts()
+    patch(kubectl, json.dumps({"data": {"current": encoded(mark + rest + key)}}))
+
+    after = await opened(kubes[1])
+
+    assert len(set(after.pins())) == 2
+    assert not set(after.pins()) & set(before.pins())
+
+
+async def make_key_parts() -> tuple[str, str, str]:
+    return (await make_key()).partition("-----BEGIN CERTIFICATE-----")
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 @pytest.mark.parametrize(
