@@ -45,6 +45,22 @@ def test_guide_adds_the_directive_raises_the_revision_and_changes_nothing_else(
     assert spec_of(kubectl, namespace) == before["spec"]
 
 
+def test_guide_warns_once_of_words_about_the_past_and_adds_them_as_they_are(
+    afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    apply(kubectl, namespace, entry("T1"))
+    directive = "As discussed, use JWT. You already tried sessions."
+
+    done = afresh("guide", "demo", "T1", directive)
+
+    assert done.returncode == 0
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith('Warning: "As discussed" tells of the past')
+    assert warning.endswith('the present tense is clearer, such as "Use JWT."')
+    (stored,) = spec_of(kubectl, namespace)["subtasks"]
+    assert (stored["guidance"], stored["revision"]) == ([directive], 1)
+
+
 def test_lines_that_guide_prints_lead_to_the_same_package_in_a_manifest(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
