@@ -68,33 +68,50 @@ def shared_cause(seen: Observed, standing: Standing) -> Answer | None:
 
 def first_start(seen: Observed, standing: Standing) -> Answer | None:
     """Until a pod of the class with these images has started once, only a few are made."""
-    free = seen.others.first_free
-    if free is None or free > 0 or not _due(seen, standing):
-        return None
-    if standing.live:
-        return go_on(seen, standing)
-    return Answer(
-        phase=PackagePhase.PENDING,
-        reason=Reason.FIRST_START,
-        message=f"The first pods of the AgentClass {seen.package.spec.agent_class_name} with these "
-        "images are starting; the package goes on when one has started.",
-        recheck_after=TAKEN_AGAIN,
+    return _without_place(
+        seen,
+        standing,
+        seen.others.first_free,
+        Reason.FIRST_START,
+        f"The first pods of the AgentClass {seen.package.spec.agent_class_name} with these images "
+        "are starting; the package goes on when one has started.",
     )
 
 
 def no_capacity(seen: Observed, standing: Standing) -> Answer | None:
     """As many pods wait for a node as an autoscaler needs to see."""
-    room = seen.others.room
-    if room is None or room > 0 or not _due(seen, standing):
+    return _without_place(
+        seen,
+        standing,
+        seen.others.room,
+        Reason.NO_CAPACITY,
+        f"Pods of the AgentClass {seen.package.spec.agent_class_name} in this namespace wait for "
+        "room on a node; the package goes on when one has found it.",
+    )
+
+
+def class_busy(seen: Observed, standing: Standing) -> Answer | None:
+    """The class runs as many episodes as it may, or others have waited longer."""
+    return _without_place(
+        seen,
+        standing,
+        seen.others.class_free,
+        Reason.CLASS_BUSY,
+        f"The AgentClass {seen.package.spec.agent_class_name} runs as many episodes as its "
+        "maxConcurrentEpisodes allows; the package waits for its turn.",
+    )
+
+
+def _without_place(
+    seen: Observed, standing: Standing, free: int | None, reason: Reason, message: str
+) -> Answer | None:
+    """Wait where something may start and there is no place for it; None: any number may."""
+    if free is None or free > 0 or not _due(seen, standing):
         return None
     if standing.live:
         return go_on(seen, standing)
     return Answer(
-        phase=PackagePhase.PENDING,
-        reason=Reason.NO_CAPACITY,
-        message=f"Pods of the AgentClass {seen.package.spec.agent_class_name} in this namespace "
-        "wait for room on a node; the package goes on when one has found it.",
-        recheck_after=TAKEN_AGAIN,
+        phase=PackagePhase.PENDING, reason=reason, message=message, recheck_after=TAKEN_AGAIN
     )
 
 
@@ -116,22 +133,6 @@ def gate_closed(seen: Observed, standing: Standing) -> Answer | None:
         reason=Reason.GATE_CLOSED,
         message=gate_sentence(gate),
         recheck_after=until(gate.until, seen.now) if gate.until > seen.now else TAKEN_AGAIN,
-    )
-
-
-def class_busy(seen: Observed, standing: Standing) -> Answer | None:
-    """The class runs as many episodes as it may, or others have waited longer."""
-    free = seen.others.class_free
-    if free is None or free > 0 or not _due(seen, standing):
-        return None
-    if standing.live:
-        return go_on(seen, standing)
-    return Answer(
-        phase=PackagePhase.PENDING,
-        reason=Reason.CLASS_BUSY,
-        message=f"The AgentClass {seen.package.spec.agent_class_name} runs as many episodes as "
-        "its maxConcurrentEpisodes allows; the package waits for its turn.",
-        recheck_after=TAKEN_AGAIN,
     )
 
 
