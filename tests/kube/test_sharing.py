@@ -67,6 +67,31 @@ async def test_packages_of_a_busy_class_take_turns_and_nobody_starves(
         assert max(waiting) - min(waiting) <= 2, "somebody waits while another goes on and on"
 
 
+async def test_a_namespace_with_many_packages_leaves_another_every_other_turn() -> None:
+    own = {"name": KEY.name, "namespace": "team-b", "uid": "b"}
+    crowd = [{"subtasks": entries("A")}] * 12
+    world = make_world(
+        *crowd,
+        {"subtasks": entries("ABCDEF"), "metadata": own},
+        judge=by_subtask(),
+        kind={"maxConcurrentEpisodes": 1},
+    )
+    world.node.lasts = lambda *_: 2
+
+    await world.drive()
+
+    jobs = [raw for raw in world.api.of_kind(JOBS) if "afresh.dev/batch" in notes_of(raw)]
+    jobs.sort(key=lambda raw: raw["metadata"]["creationTimestamp"])
+    packages = [raw["metadata"]["namespace"] for raw in jobs]
+    assert len(packages) == 12 + 6
+    assert packages[:12].count("team-b") == 6
+
+
+def notes_of(raw: dict[str, Any]) -> dict[str, str]:
+    notes: dict[str, str] = raw["metadata"].get("annotations", {})
+    return notes
+
+
 async def test_a_package_that_leaves_the_line_lets_the_next_one_start() -> None:
     world = make_world(*[AB] * 3, judge=by_subtask(), kind={"maxConcurrentEpisodes": 1}, lingers=3)
     world.script = (

@@ -107,7 +107,8 @@ def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
     The package that has waited longest for its turn, and the first in name order that waits at the
     gate of the class's Secret in the namespace.
     """
-    turn = min(_waiting_for(cache, class_name), key=lambda key: _turn(cache, key), default=None)
+    waiting = _waiting_for(cache, class_name)
+    turn = min(waiting, key=lambda key: _turn(cache, class_name, key), default=None)
     secret = _secret_of(cache, class_name)
     gate = min(_waiting_at(cache, namespace, secret), default=None) if secret else None
     return [key for key in (turn, gate) if key]
@@ -172,9 +173,9 @@ def _class_free(cache: Cache, key: Key, agent_class: AgentClass) -> int | None:
     if limit is None:
         return None
     name = agent_class.metadata.name
-    mine = _turn(cache, key)
+    mine = _turn(cache, name, key)
     before = sum(
-        1 for other in _waiting_for(cache, name) if other != key and _turn(cache, other) < mine
+        1 for other in _waiting_for(cache, name) if other != key and _turn(cache, name, other) < mine
     )
     return max(limit - sum(_live_of(cache, name).values()) - before, 0)
 
@@ -183,14 +184,18 @@ def _waiting_for(cache: Cache, class_name: str) -> list[Key]:
     return [_key(raw) for raw in cache.with_reason(Reason.CLASS_BUSY, class_name=class_name)]
 
 
-def _turn(cache: Cache, key: Key) -> tuple[str, str, str, str]:
-    """Who comes first: whose last episode began longest ago; among those without, the oldest."""
+def _turn(cache: Cache, class_name: str, key: Key) -> tuple[str, ...]:
+    """Who comes first: whose last episode began longest ago; among those without, the oldest.
+
+    The namespace's last one of the class counts first: packages are cheap to make, and nobody may
+    keep other namespaces waiting by making many.
+    """
     last = max(
         (job["metadata"]["creationTimestamp"] for job in cache.children(JOBS, key)), default=""
     )
     raw = cache.get(WORK_PACKAGES, *key)
     created = raw["metadata"].get("creationTimestamp", "") if raw else ""
-    return last, created, *key
+    return cache.starts.last(key.namespace, class_name), last, created, *key
 
 
 def _live_of(cache: Cache, class_name: str) -> Counter[Key]:

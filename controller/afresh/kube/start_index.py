@@ -49,11 +49,14 @@ class StartIndex:
         self._without_node: dict[Name, set[Name]] = defaultdict(set)
         self._probes: dict[Name, set[Name]] = defaultdict(set)
         self._started: dict[Kind, int] = {}
+        self._last: dict[Name, str] = {}
 
     def put_job(self, job: Manifest, *, runs: bool) -> None:
         """Take in a Job; one that does not run counts for nothing."""
         uid = job["metadata"]["uid"]
         self.drop_job(job)
+        last = self._last.get(_class_in(job), "")
+        self._last[_class_in(job)] = max(last, job["metadata"]["creationTimestamp"])
         if runs:
             self._jobs[uid] = job
             self._count(job)
@@ -109,6 +112,10 @@ class StartIndex:
     def without_node(self, namespace: str, class_name: str) -> set[Name]:
         """Return the Jobs of the class in the namespace whose pods have no node yet."""
         return self._without_node.get((namespace, class_name), set())
+
+    def last(self, namespace: str, class_name: str) -> str:
+        """Return when the last Job of the class in the namespace was made; empty: none is known."""
+        return self._last.get((namespace, class_name), "")
 
     def tries(self, namespace: str, probe: str) -> bool:
         """Whether a Job that runs is marked with that probe."""
