@@ -175,7 +175,9 @@ def _class_free(cache: Cache, key: Key, agent_class: AgentClass) -> int | None:
     name = agent_class.metadata.name
     mine = _turn(cache, name, key)
     before = sum(
-        1 for other in _waiting_for(cache, name) if other != key and _turn(cache, name, other) < mine
+        1
+        for other in _waiting_for(cache, name)
+        if other != key and _turn(cache, name, other) < mine
     )
     return max(limit - sum(_live_of(cache, name).values()) - before, 0)
 
