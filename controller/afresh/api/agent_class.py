@@ -214,8 +214,10 @@ class AgentClassSpec(ApiModel):
     opens a way past the NetworkPolicy; where a package has a budget they are refused all the
     same."""
     idle_seconds: StrictInt | None = Field(default=None, ge=60, le=86_400)
-    """How long an agent may show no sign of life before it is ended: no output, no request for the
-    model, nothing written. Absent: as long as its time limit."""
+    """How long an agent may show no sign of life before it is ended as Timeout: no output, no
+    request for the model under way in the gateway, nothing written in the worktree or HOME. Keep it
+    above the longest silent command, and without the gateway above the model's longest answer.
+    Absent: as long as its time limit."""
     endpoint: Endpoint | None = None
     """The base URL of the model's API; absent: the adapter's default."""
     ca_bundle: CaBundle | None = None

@@ -201,8 +201,9 @@ _OUTCOMES = (
         "The model answered `spec.episode.maxTurns` times." + _COUNTED,
         "Make the subtask smaller, or raise `spec.episode.maxTurns`."),
     ReasonRow("Timeout", _ENDED,
-        "The agent ran for `spec.episode.timeoutSeconds`." + _COUNTED,
-        "Make the subtask smaller, or raise `spec.episode.timeoutSeconds`."),
+        "The agent ran for `spec.episode.timeoutSeconds`, or showed no sign of life for "
+        "`idleSeconds` of the AgentClass; the message says which." + _COUNTED,
+        "Make the subtask smaller, or raise the limit that the message names."),
     ReasonRow("ContextExhausted", _ENDED,
         "The agent filled its model's context window." + _COUNTED,
         "Make the subtask smaller, or name the files that it needs."),

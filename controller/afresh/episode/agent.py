@@ -14,6 +14,7 @@ from afresh.core.text import one_line
 from afresh.episode.control import Command, ContainerGone, Ending
 from afresh.episode.disk_watch import watching_disk
 from afresh.episode.ending import Ended
+from afresh.episode.idle_watch import watching_idleness
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.outage_watch import watching_outage
 from afresh.episode.script import Script
@@ -102,8 +103,13 @@ def run_agent(
     out = LineSink(_teller(work, signs, reader.event))
     err = LineSink(_teller(work, signs, reader.error))
     try:
-        with watching_disk(work) as disk, watching_outage(work) as outage:
-            ending = work.agent_control.run(_command(work, launch), out, err, started)
+        with (
+            watching_disk(work) as disk,
+            watching_outage(work) as outage,
+            watching_idleness(work) as idle,
+        ):
+            sinks = (idle.hear(out), idle.hear(err)) if idle else (out, err)
+            ending = work.agent_control.run(_command(work, launch), *sinks, started)
     except ContainerGone as gone:
         raise Ended(Outcome.INFRASTRUCTURE, GONE) from gone
     if work.meter.first_asked is not None:
@@ -116,9 +122,9 @@ def run_agent(
         work.reporter.update(log_tail=work.log.tail)
         outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
         raise Ended(outcome, LEFT, exit_code=ending.exit_code)
-    full = FULL if disk is not None and disk.is_full else None
+    stopped = (FULL if disk and disk.is_full else None) or outage.verdict or (idle and idle.verdict)
     return AgentEnd(
-        verdict=full or outage.verdict or _verdict(ending, reader.verdict),
+        verdict=stopped or _verdict(ending, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,

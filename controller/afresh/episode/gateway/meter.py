@@ -91,6 +91,7 @@ class Meter:
         self._under_way: set[Turn] = set()
         self._outage = Outage()
         self._told_per_byte = 0.0
+        self._last_settled = 0.0
         self._lock = threading.Lock()
         self.on_first_answer: Callable[[], None] = lambda: None
         self.on_use: Callable[[], None] = lambda: None
@@ -166,6 +167,7 @@ class Meter:
         answer = turn.answer
         with self._lock:
             self._under_way.discard(turn)
+            self._last_settled = time.monotonic()
             is_first = False
             fault = turn.fault or (answer.fault if answer else None)
             if answer and answer.began:
@@ -194,6 +196,12 @@ class Meter:
             over = self._allowance.field_exceeded(self._used(with_open=True))
             self.refused_by = self.refused_by or over
             return over is not None or self.unpriced_model is not None
+
+    @property
+    def quiet_since(self) -> float | None:
+        """When the last request ended, by the monotonic clock; None while one is under way."""
+        with self._lock:
+            return None if self._under_way else self._last_settled
 
     @property
     def gives_up_for(self) -> Fault | None:
