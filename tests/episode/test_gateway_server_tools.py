@@ -57,6 +57,8 @@ REFUSED = [
     (OpenAiApi(), RESPONSES,
      {"input": "Hi.", "tools": [{"type": "namespace", "tools": [{"type": "mcp"}]}]}),
     (OpenAiApi(), RESPONSES, {"prompt": {"id": "p1"}}),
+    (OpenAiApi(), RESPONSES, {"input": "Hi.", "previous_response_id": "r1"}),
+    (OpenAiApi(), RESPONSES, {"input": "Hi.", "conversation": "c1"}),
     (OpenAiApi(), RESPONSES, {"input": [part(type="input_image", image_url=WEB)]}),
     (OpenAiApi(), RESPONSES, {"input": [part(type="input_file", file_url=WEB)]}),
     (OpenAiApi(), RESPONSES,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afresh.episode.gateway.request_reading import Wish, objects_in, positive, text_of
+from afresh.episode.gateway.request_reading import Wish, is_one_count, objects_in, positive, text_of
 from afresh.episode.gateway.wire_values import mapping_of
 
 # Tools that the program itself carries out. All others with a type are the provider's.
@@ -12,6 +12,7 @@ OWN_SOURCES = frozenset({"base64", "content", "text"})
 LEAST_THINKING = 1024
 # What of a limit that had to be lowered is left to thinking.
 THINKING_SHARE = 2
+DEARER = "speed"
 CLEARS_THINKING = "clear_thinking_"
 
 
@@ -24,6 +25,7 @@ class AnthropicRequests:
             model=text_of(asked.get("model")),
             output_tokens=positive(asked.get("max_tokens")),
             is_streamed=asked.get("stream") is True,
+            is_plain=is_one_count(asked.get("max_tokens")) and DEARER not in asked,
         )
 
     def limit_output(
@@ -35,6 +37,7 @@ class AnthropicRequests:
     ) -> None:
         """Set the limit; thinking is a part of it, and must be smaller."""
         asked["max_tokens"] = tokens
+        asked.pop(DEARER, None)
         thinking = mapping_of(asked.get("thinking"))
         share = positive(thinking.get("budget_tokens"))
         if share is None or share < tokens:

@@ -6,7 +6,7 @@ The API takes every name in two spellings.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afresh.episode.gateway.request_reading import Wish, lowest, objects_in, positive
+from afresh.episode.gateway.request_reading import Wish, is_one_count, lowest, objects_in, positive
 from afresh.episode.gateway.wire_values import mapping_of
 
 CONFIGS = ("generationConfig", "generation_config")
@@ -16,6 +16,7 @@ OWN_TOOLS = frozenset({"functionDeclarations", "function_declarations"})
 FILES = ("fileData", "file_data")
 ANSWERS = ("functionResponse", "function_response")
 CONTENTS = ("contents", "systemInstruction", "system_instruction")
+DEARER = ("serviceTier", "service_tier")
 CACHES = ("cachedContent", "cached_content")
 
 
@@ -25,13 +26,17 @@ class GeminiRequests:
     def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
         """Return what a request asks for; its model and its form stand in the path."""
         configs = [mapping_of(asked.get(name)) for name in CONFIGS]
-        counts = [positive(config.get(name)) or 1 for config in configs for name in COUNTS]
+        limits = [config.get(name) for config in configs for name in LIMITS]
+        counts = [config.get(name) for config in configs for name in COUNTS]
         head, _, method = path.rpartition(":")
         return Wish(
             model=head.rpartition("/")[2],
-            output_tokens=lowest(*(config.get(name) for config in configs for name in LIMITS)),
-            answers=max(counts),
+            output_tokens=lowest(*limits),
+            answers=max(positive(count) or 1 for count in counts),
             is_streamed=method == "streamGenerateContent",
+            is_plain=is_one_count(*limits)
+            and is_one_count(*counts)
+            and not any(name in asked for name in DEARER),
         )
 
     def limit_output(
@@ -42,6 +47,8 @@ class GeminiRequests:
         tokens: int,
     ) -> None:
         """Set the limit in one spelling, and take the others out."""
+        for name in DEARER:
+            asked.pop(name, None)
         config: dict[str, Any] = {}
         for name in CONFIGS:
             config |= mapping_of(asked.pop(name, None))

@@ -17,6 +17,7 @@ RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
 # Codex writes its requests in the form that the last one names.
 _HEADERS = frozenset({"openai-beta", "originator", "x-openai-internal-codex-responses-lite"})
+OTHER_MODELS = ("models", "fallbacks")
 _QUERY = frozenset({"limit", "after", "order", "client_version"})
 _MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
 
@@ -55,8 +56,10 @@ class OpenAiApi:
         return kept_query(query, _QUERY)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
-        """Set the model, which is in the body."""
+        """Set the model, which is in the body, and take out others that proxies fall back to."""
         asked["model"] = model
+        for name in OTHER_MODELS:
+            asked.pop(name, None)
         return path
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:

@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afresh.episode.gateway.request_reading import Wish, lowest, objects_in, positive, text_of
+from afresh.episode.gateway.request_reading import (
+    Wish,
+    is_one_count,
+    lowest,
+    objects_in,
+    positive,
+    text_of,
+)
 from afresh.episode.gateway.wire_values import mapping_of
 
 RESPONSES = "/v1/responses"
@@ -12,13 +19,23 @@ RESPONSES = "/v1/responses"
 OWN_TOOLS = frozenset(
     {"apply_patch", "custom", "function", "local_shell", "namespace", "tool_search"}
 )
-# Fields by which the provider, or a service that resembles it, is told to reach out.
-REACHING = ("web_search_options", "search_parameters", "plugins", "prompt")
+# Fields by which the provider, or a service that resembles it, is told to reach out, or for what it
+# has kept.
+REACHING = (
+    "web_search_options",
+    "search_parameters",
+    "plugins",
+    "prompt",
+    "previous_response_id",
+    "conversation",
+)
 SEARCHING_MODEL = re.compile(r"-search-(preview|api)\b|:online$")
 # The models that want the limit of a chat completion under its newer name; other servers may not
 # know that.
 NEWER_NAME = re.compile(r"(openai/)?(gpt-(?!oss)|chatgpt|codex|o\d)")
-CHAT_LIMITS = ("max_completion_tokens", "max_tokens")
+# The last one is llama.cpp's.
+CHAT_LIMITS = ("max_completion_tokens", "max_tokens", "n_predict")
+DEARER = "service_tier"
 RESPONSE_LIMIT = "max_output_tokens"
 
 
@@ -28,15 +45,18 @@ class OpenAiRequests:
     def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
         """Return what a request asks for."""
         limits = (RESPONSE_LIMIT,) if path == RESPONSES else CHAT_LIMITS
+        given = [asked.get(name) for name in limits]
         return Wish(
             model=text_of(asked.get("model")),
-            output_tokens=lowest(*(asked.get(name) for name in limits)),
+            output_tokens=lowest(*given),
             answers=1 if path == RESPONSES else positive(asked.get("n")) or 1,
             is_streamed=asked.get("stream") is True,
+            is_plain=is_one_count(*given) and is_one_count(asked.get("n")) and DEARER not in asked,
         )
 
     def limit_output(self, path: str, asked: dict[str, Any], wish: Wish, tokens: int) -> None:
         """Set the limit under the names that the request uses, else under the model's."""
+        asked.pop(DEARER, None)
         if path == RESPONSES:
             asked[RESPONSE_LIMIT] = tokens
             return
@@ -48,7 +68,7 @@ class OpenAiRequests:
             asked[name] = tokens
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
-        """Yield tools of the provider's, models that search, and addresses to read."""
+        """Yield tools of the provider's, what it keeps, models that search, and addresses."""
         yield from _tools(asked.get("tools"))
         for name in REACHING:
             if asked.get(name) is not None:

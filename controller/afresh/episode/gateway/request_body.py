@@ -49,7 +49,8 @@ class RequestRead:
     def written(self, output_tokens: int | None = None) -> Asked:
         """Return what goes to the provider; each of its answers takes at most so many tokens."""
         asked, wish = self._asked, self.wish
-        if output_tokens is None or output_tokens == wish.output_tokens or not asked.body:
+        is_right = wish.is_plain and output_tokens == wish.output_tokens
+        if output_tokens is None or is_right or not asked.body:
             return asked
         body = json.loads(asked.body)
         self._upstream.api.requests.limit_output(asked.path, body, wish, output_tokens)

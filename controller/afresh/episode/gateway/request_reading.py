@@ -13,13 +13,15 @@ class Wish:
     """What a request asks of the model, as far as it costs.
 
     `output_tokens`: the most that one answer may take; None where the request leaves that to the
-    provider. `answers`: how many are asked for at once.
+    provider. `answers`: how many are asked for at once. `is_plain`: no two readers can take these
+    differently, and it costs what the price list says.
     """
 
     model: str = ""
     output_tokens: int | None = None
     answers: int = 1
     is_streamed: bool = False
+    is_plain: bool = True
 
 
 class RequestReader(Protocol):
@@ -30,7 +32,7 @@ class RequestReader(Protocol):
         ...
 
     def limit_output(self, path: str, asked: dict[str, Any], wish: Wish, tokens: int) -> None:
-        """Let every answer to a request take at most so many tokens."""
+        """Let every answer take at most so many tokens, by whatever name, at the usual price."""
         ...
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
@@ -52,6 +54,12 @@ def positive(value: object) -> int | None:
 def lowest(*values: object) -> int | None:
     """Return the lowest of the counts that a request gives in several places."""
     return min((count for value in values if (count := positive(value))), default=None)
+
+
+def is_one_count(*values: object) -> bool:
+    """Whether what a request gives in several places is one number, and the same for any reader."""
+    given = [value for value in values if value is not None]
+    return all(type(value) is int for value in given) and len(set(given)) <= 1
 
 
 def objects_in(value: object) -> Iterator[Mapping[str, Any]]:
