@@ -9,7 +9,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from afresh.contract.report import Usage
+from afresh.contract.order import Budget
+from afresh.contract.report import Report, Usage, fit
 from afresh.episode.gateway.model_api import Fault
 from tests.episode.gateway_client import MESSAGES, PRICE, make_gateway, talking
 from tests.episode.upstream import (
@@ -33,6 +34,37 @@ async def test_streamed_answer_passes_unchanged_and_is_counted_and_priced():
         cost_usd="0.0001509",
     )  # fmt: skip
     assert talk.gateway.meter.last_fault is None
+
+
+async def test_last_event_without_an_end_of_line_is_counted():
+    pieces = [*events()[:2], b"".join(map(server_sent, events()[2:])).rstrip(b"\n")]
+    async with talking(streams(*pieces)) as talk:
+        await talk.ask()
+
+    assert talk.usage.output_tokens == 7
+    assert talk.gateway.meter.last_fault is None
+
+
+@pytest.mark.parametrize("count", [10**30, int("9" * 4299)], ids=["64 bits", "4299 digits"])
+async def test_count_that_no_answer_can_have_fits_into_a_report_and_into_64_bits(count: int):
+    message = {"type": "message", "model": "claude-x"}
+    used = usage(input=count, output=count, read=count, write=count)
+    async with talking(answers(200, {**message, "usage": used}), prices=(PRICE,)) as talk:
+        for _ in range(3):
+            await talk.ask()
+
+    assert talk.usage.turns == 3
+    assert 0 < talk.usage.output_tokens < 2**63
+    assert fit(Report(episode="e", stage="agent", usage=talk.usage))
+
+
+async def test_negative_count_is_none_and_what_was_set_aside_is_paid():
+    message = {"type": "message", "model": "claude-x", "usage": usage(input=-9, output=-9)}
+    budget = Budget(max_tokens=90_000)
+    async with talking(answers(200, message), budget=budget) as talk:
+        await talk.ask({"model": "claude-x", "max_tokens": 2000})
+
+    assert talk.usage.output_tokens == 2000
 
 
 async def test_answer_in_one_message_is_counted():

@@ -5,7 +5,7 @@ is the provider's file; of what is too long to be read, the bytes are counted.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from afresh.episode.gateway.model_api import Answer, Fault, ModelApi, Tokens
@@ -33,14 +33,13 @@ class AnswerReader:
         if not self._streamed:
             self._take_piece(data)
             return
-        for line in self._lines.feed(data):
-            if line.text.startswith("data:"):
-                self._take_event(line)
+        self._take_lines(self._lines.feed(data))
 
     def end(self) -> None:
         """Take in that the body is over, and tell an answer that is not whole."""
         answer = self.answer
         answer.is_over = True
+        self._take_lines(self._lines.end())  # programs read a last line without an end, too
         if not self._streamed and not self._has_unread:
             self._api.take_message(answer, _json(self._body.decode(errors="replace")))
         if self._has_unread and answer.fault is None:  # its last word may have been there
@@ -61,6 +60,11 @@ class AnswerReader:
         self._body.clear()
         self.answer.began = self._has_unread = True
         self.answer.unread = self._size
+
+    def _take_lines(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if line.text.startswith("data:"):
+                self._take_event(line)
 
     def _take_event(self, line: Line) -> None:
         answer = self.answer

@@ -8,7 +8,7 @@ from typing import Any
 
 from afresh.episode.gateway.anthropic_requests import AnthropicRequests
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
-from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
+from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
@@ -170,13 +170,13 @@ def _fault_of_bad_request(text: str) -> Fault:
 def _count(tokens: Tokens, holder: Mapping[str, Any]) -> None:
     usage = mapping_of(holder.get("usage"))
     for name, wire_name in _COUNTS.items():
-        value = usage.get(wire_name)
-        if isinstance(value, int) and value >= 0:
+        value = count_of(usage.get(wire_name))
+        if value is not None:
             setattr(tokens, name, value)
 
 
 def _tells_output(holder: Mapping[str, Any]) -> bool:
-    return isinstance(mapping_of(holder.get("usage")).get(_COUNTS["output"]), int)
+    return count_of(mapping_of(holder.get("usage")).get(_COUNTS["output"])) is not None
 
 
 def _epoch(text: str) -> float | None:

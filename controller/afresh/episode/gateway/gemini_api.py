@@ -12,7 +12,7 @@ from typing import Any
 from afresh.episode.gateway.gemini_faults import fault_of_error, read_error, wait_of_error
 from afresh.episode.gateway.gemini_requests import GeminiRequests
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
-from afresh.episode.gateway.wire_values import kept_query, mapping_of, number_of
+from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
 
 _VERSION = r"/v1(?:beta)?"
 _NAME = r"[A-Za-z0-9][\w.-]*"
@@ -153,8 +153,7 @@ def _candidates(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _number(holder: Mapping[str, Any], name: str) -> int:
-    value = holder.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    return count_of(holder.get(name)) or 0
 
 
 def _json(body: bytes) -> object:

@@ -11,7 +11,7 @@ from typing import Any
 from afresh.episode.gateway import openai_faults
 from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
 from afresh.episode.gateway.openai_requests import OpenAiRequests
-from afresh.episode.gateway.wire_values import kept_query, mapping_of
+from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of
 
 RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
@@ -154,7 +154,7 @@ def _count(tokens: Tokens, holder: Mapping[str, Any], into: str, out_of: str) ->
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+    return count_of(value) or 0
 
 
 def _text(value: object) -> str:
