@@ -111,12 +111,15 @@ def test_subtasks_listed_show_their_marker(kubectl: Kubectl, namespace: str) -> 
         examples("subtask")[0], {"metadata": {"name": "demo-t002", "namespace": namespace}}
     )
     kubectl.apply(manifest, namespace)
-    kubectl.patch_status("st", "demo-t002", namespace, manifest["status"])
+    status = manifest["status"] | {"duration": "1m05s"}
+    kubectl.patch_status("st", "demo-t002", namespace, status)
 
     header, row = _table(kubectl("get", "st", "-n", namespace))
 
-    assert header == ["NAME", "ID", "MARKER", "PHASE", "REASON", "ATTEMPTS", "COST", "AGE"]
-    assert row[:-1] == ["demo-t002", "T002", "[!]", "NeedsReview", "Blocked", "1", "$0.10"]
+    assert header == [
+        "NAME", "ID", "MARKER", "PHASE", "REASON", "ATTEMPTS", "DURATION", "COST", "STARTED",
+    ]  # fmt: skip
+    assert row == ["demo-t002", "T002", "[!]", "NeedsReview", "Blocked", "1", "1m05s", "$0.10"]
 
 
 def test_classes_listed_show_what_they_run(kubectl: Kubectl, namespace: str) -> None:
@@ -124,7 +127,7 @@ def test_classes_listed_show_what_they_run(kubectl: Kubectl, namespace: str) -> 
 
     header, row = _table(kubectl("get", "ac", "shown"))
 
-    assert header == ["NAME", "ADAPTER", "MODEL", "IMAGE", "AGE"]
+    assert header == ["NAME", "ADAPTER", "MODEL", "IMAGE", "READY", "AGE"]
     assert row[:-1] == ["shown", "Claude", "sonnet", "example/agent:1"]
 
 

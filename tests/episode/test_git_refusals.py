@@ -1,4 +1,4 @@
-"""A push that the server declines: its class, what to mend, and nothing left on the branch."""
+"""A push that the server declines: its class, the remedy, and nothing left on the branch."""
 
 import pytest
 
@@ -10,6 +10,7 @@ from tests.episode.servers import Remote, git
 BRANCH = "afresh/demo"
 WORK = "echo hello > hello.txt"
 # More than a push may be, and nothing that could be packed smaller.
+KEPT = "The verified work of T001 is kept on refs/afresh/team-a/demo/T001."
 MUCH = "head -c 300000 /dev/urandom > big.bin"
 
 
@@ -72,15 +73,16 @@ def rejecting(remote: Remote, words: str) -> None:
         ),
     ],
 )
-def test_push_that_the_server_declines_ends_with_what_to_mend_and_leaves_no_branch(
+def test_push_that_the_server_declines_ends_with_the_remedy_and_leaves_no_branch(
     pod: Pod, remote: Remote, words: str, want: Outcome, want_message: str
 ):
     rejecting(remote, words)
 
     pod.run(make_order(remote.url, WORK))
 
+    kept = f" {KEPT}" if want is not Outcome.AGENT_ERROR else ""
     assert pod.result.outcome is want, pod.log
-    assert pod.result.message == want_message.format(url=remote.url)
+    assert pod.result.message == want_message.format(url=remote.url) + kept
     assert words in pod.log
     assert pod.result.commit is None
     assert remote.head(BRANCH) is None

@@ -49,6 +49,10 @@ class NotPushed(Ended):
         self.commit = commit
         self.verified = verified
 
+    def as_(self, ended: Ended) -> "NotPushed":
+        """Return the same with another class and message."""
+        return NotPushed(ended, self.commit, self.verified, self.exit_code)
+
 
 def conclude(work: Workplace, desk: Desk, start: Start, task: Task, end: AgentEnd) -> Result:
     """Judge, verify and push what the agent has left. Raises Ended if it is not done.
@@ -77,13 +81,13 @@ def put_on_branch(work: Workplace, desk: Desk, task: Task, candidate: Candidate)
             lasted = failed.verified.duration_seconds
             spent += lasted
             if failed.outcome is not Outcome.CONFLICT or spent + lasted > SPARE_SECONDS:
-                raise kept_of(work, task, failed) from failed
-            commit, verified = failed.commit, failed.verified
+                raise kept_of(work, task, failed) from failed.__cause__
+            refused = failed
         work.log.say("the branch has moved; verifying the changes on top of it")
         start = _moved_start(work, candidate)
         if start is None:  # whatever the server says of it, nobody else has pushed
             declined = refusals.declined(work.order)
-            raise kept_of(work, task, NotPushed(declined, commit, verified, candidate.exit_code))
+            raise kept_of(work, task, refused.as_(declined)) from refused.__cause__
         desk.start = start
         desk.pushed, desk.plan = None, caught_up(work.order, start.commits)
         done = find_done(start.commits, work.order, task)
