@@ -101,6 +101,15 @@ NOW = 1_800_000_000.0
         ("remote: fatal: write error: No space left on device", Fault.UNREACHABLE),
         ("fatal: no commits selected for shallow requests", Fault.NO_EXCLUDE),
         ("fatal: Server does not support --shallow-exclude", Fault.NO_EXCLUDE),
+        (
+            "ERROR: Internal Server Error\nfatal: Could not read from remote repository.",
+            Fault.UNREACHABLE,
+        ),
+        (
+            "remote: ERROR: The project you were looking for could not be found or you don't have "
+            "permission to view it.\nfatal: Could not read from remote repository.",
+            Fault.NOT_FOUND,
+        ),
         ("something new", Fault.OTHER),
     ],
 )

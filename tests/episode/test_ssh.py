@@ -1,16 +1,17 @@
 """A repository behind SSH: a real sshd on loopback."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
-from afresh.contract.order import Repository
-from afresh.contract.words import Outcome
+from afresh.contract.order import PlanLine, Repository
+from afresh.contract.words import Marker, Outcome
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote
 from tests.episode.ssh_server import Sshd, make_key
 
 
-def run(pod: Pod, sshd: Sshd, path: str, **secret: str) -> Pod:
+def run(pod: Pod, sshd: Sshd, path: str, plan: tuple[PlanLine, ...] = (), **secret: str) -> Pod:
     """Run an episode with these keys of the git Secret (underscores stand for hyphens)."""
     shutil.rmtree(pod.root / "afresh/secrets/git")
     given = {"ssh-privatekey": sshd.client_key, "known_hosts": sshd.known_hosts}
@@ -19,7 +20,8 @@ def run(pod: Pod, sshd: Sshd, path: str, **secret: str) -> Pod:
         pod.put(f"/afresh/secrets/git/{name}", value)
     url = f"ssh://root@127.0.0.1:{sshd.port}{path}"
     repository = Repository(url=url, base_ref="main", branch="afresh/demo", secret_name="git")
-    pod.run(make_order(url, "echo hello > hello.txt", repository=repository))
+    order = make_order(url, "echo hello > hello.txt", repository=repository)
+    pod.run(replace(order, plan=(*order.plan, *plan)))
     return pod
 
 
@@ -66,3 +68,25 @@ def test_secret_without_known_hosts_is_named_with_the_key(pod: Pod, remote: Remo
 
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert 'has no key "known_hosts"' in pod.result.message
+
+
+def test_server_that_breaks_off_is_not_said_to_have_lost_a_commit(
+    pod: Pod, remote: Remote, sshd: Sshd, tmp_path: Path
+):
+    program = sshd.programs / "git-upload-pack"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(  # asked for the branch, then for the base
+        "#!/bin/sh\n"
+        f'for n in 1 2; do mkdir {tmp_path}/$n 2>/dev/null && exec /usr/bin/git-upload-pack "$@"\n'
+        "done\necho 'ERROR: Internal Server Error' >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    done = PlanLine(id="T000", title="", marker=Marker.DONE, commit="0123456789" * 4)
+    try:
+        run(pod, sshd, str(remote.directory), plan=(done,))
+    finally:
+        program.unlink()
+
+    assert (tmp_path / "2").exists()
+    assert pod.report.missing == ()
+    assert pod.result.outcome is Outcome.INFRASTRUCTURE, pod.log

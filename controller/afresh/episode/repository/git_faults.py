@@ -91,7 +91,8 @@ _PATTERNS: tuple[tuple[Fault, str], ...] = (
     (
         Fault.NOT_FOUND,
         r"repository '.*' not found|returned error: 404|does not appear to be a git repository"
-        r"|not valid: is this a git repository|Repository not found|transport '.*' not allowed",
+        r"|not valid: is this a git repository|Repository not found|transport '.*' not allowed"
+        r"|could not be found or you don't have permission",
     ),
     (
         Fault.UNTRUSTED,
@@ -102,7 +103,9 @@ _PATTERNS: tuple[tuple[Fault, str], ...] = (
         Fault.UNREACHABLE,
         r"Could not resolve|Failed to connect|Connection (refused|reset|timed out|closed)"
         r"|returned error: (429|5\d\d)|early EOF|RPC failed|hung up|No route to host|timed out"
-        r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access",
+        r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access"
+        # All that is known of a server behind SSH that breaks off.
+        r"|Could not read from remote repository",
     ),
 )
 
