@@ -292,3 +292,42 @@ def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
     reader.event(line)
 
     assert reader.verdict(0).outcome in (Outcome.NO_RESULT, Outcome.AGENT_ERROR)
+
+
+def item(kind: str, what: str, **more: object) -> dict[str, object]:
+    return {"type": f"item.{kind}", "item": {"id": "item_1", "type": what, **more}}
+
+
+def run(what: str = "command_execution") -> tuple[dict[str, object], ...]:
+    return item("started", what), item("completed", what)
+
+
+SAID = item("completed", "agent_message", text="Once more.")
+BEGUN = item("started", "command_execution")
+OVER = item("completed", "command_execution")
+LONG = json.dumps(item("completed", "command_execution", aggregated_output="x"))[:-3]
+
+
+@pytest.mark.parametrize(
+    ("events", "want"),
+    [
+        pytest.param([], 0, id="nothing yet"),
+        pytest.param([item("completed", "error", message="a remark")], 0, id="its own remarks"),
+        pytest.param([SAID], 1, id="a last word"),
+        pytest.param([item("completed", "reasoning"), SAID, BEGUN], 1, id="all of one answer"),
+        pytest.param([SAID, *run()], 2, id="a tool that has run"),
+        pytest.param([SAID, *run(), SAID, *run("file_change"), SAID], 3, id="one after another"),
+        pytest.param([*run(), *run(), *run("mcp_tool_call")], 4, id="without a word"),
+        pytest.param([BEGUN, BEGUN, OVER, OVER], 2, id="tools at once"),
+        pytest.param([item("completed", "file_change")], 2, id="one whose start is not told"),
+        pytest.param(
+            [item("started", "todo_list"), item("updated", "todo_list")], 3, id="plans alone"
+        ),
+        pytest.param(
+            [BEGUN, LONG.replace(": ", ":").replace(", ", ","), BEGUN], 2, id="a cut line"
+        ),
+        pytest.param([item("completed", ["x"]), {"type": "item.started", "item": 3}], 0, id="junk"),
+    ],
+)
+def test_requests_are_counted_by_what_comes_of_them(events: list[object], want: int):
+    assert read(*events, behind_gateway=False).asked == want

@@ -266,3 +266,17 @@ def test_event_is_told_to_people_in_a_line_or_two(line: object, want: str | None
     text = line if isinstance(line, str) else json.dumps(line)
 
     assert OpenCodeReader(behind_gateway=True).event(text) == want
+
+
+@pytest.mark.parametrize(
+    ("events", "want"),
+    [
+        pytest.param([], 0, id="nothing yet"),
+        pytest.param([event("step_start"), TOOL], 0, id="a first answer under way"),
+        pytest.param([TOOL, finished("tool-calls")], 2, id="an answer that it goes on from"),
+        pytest.param([finished("tool-calls"), TOOL, finished("tool-calls")], 3, id="two of them"),
+        pytest.param([finished("tool-calls"), GOOD], 2, id="a last word"),
+    ],
+)
+def test_requests_are_counted_by_their_steps(events: list[dict[str, Any]], want: int):
+    assert read(*events, behind_gateway=False).asked == want

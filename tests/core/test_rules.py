@@ -222,9 +222,16 @@ def test_of_several_that_went_wrong_together_one_probes_at_a_time() -> None:
     assert not starts_of(decision)
 
 
+BY_ITSELF = {"mode": "Environment", "secretName": "s"}
 UNSUPPORTED = [
     ({"context": {"mode": "Persistent"}}, {}, "cannot keep one context"),
     ({"budget": {"maxTokens": 5}}, {}, "spec.budget needs"),
+    ({"episode": {"maxTurns": 21}}, {}, "remove spec.episode.maxTurns"),
+    (
+        {"episode": {"maxTurns": 21}},
+        {"adapter": "Aider", "command": None, "credentials": BY_ITSELF},
+        "the adapter Aider without the gateway",
+    ),
     ({}, {"adapter": "Codex", "command": None, "modelAPI": "Gemini"}, "spec.modelAPI"),
     ({}, {"credentials": {"secretName": "s"}}, "credentials.mode"),
     (
@@ -232,7 +239,7 @@ UNSUPPORTED = [
         {
             "adapter": "Claude",
             "command": None,
-            "credentials": {"mode": "Environment", "secretName": "s"},
+            "credentials": BY_ITSELF,
         },
         "reached through the gateway",
     ),
@@ -249,6 +256,31 @@ def test_a_field_that_is_not_acted_on_stalls_the_package_with_the_mend(
 
     assert (decision.phase, decision.reason) == (PackagePhase.STALLED, Reason.NOT_SUPPORTED)
     assert want in decision.message
+
+
+@pytest.mark.parametrize(
+    ("turns", "kind"),
+    [
+        pytest.param(20, {}, id="the default, which a server may have filled in"),
+        pytest.param(21, {"adapter": "Codex", "command": None}, id="a program that is counted"),
+        pytest.param(
+            21,
+            {"adapter": "Claude", "command": None, "credentials": BY_ITSELF},
+            id="a program that counts by itself",
+        ),
+        pytest.param(
+            21,
+            {"adapter": "Aider", "command": None, "credentials": {"secretName": "s"}},
+            id="a gateway",
+        ),
+    ],
+)
+def test_turns_that_are_counted_or_that_nobody_asked_for_are_no_reason_to_stall(
+    turns: int, kind: dict[str, Any]
+) -> None:
+    package = make_package(episode={"maxTurns": turns})
+
+    assert starts_of(decide(make_seen(package, agent_class=make_class(**kind))))
 
 
 HALTS = [

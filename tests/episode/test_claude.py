@@ -256,3 +256,14 @@ def test_image_without_the_program_is_a_matter_of_configuration(
 
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert "cannot run the program claude" in pod.result.message
+
+
+def test_turns_are_kept_where_there_is_no_gateway(claude_pod: Pod, remote: Remote, model_port: int):
+    claude_pod.put("/afresh/secrets/model/ANTHROPIC_API_KEY", KEY)
+    claude_pod.image_environment["ANTHROPIC_API_KEY"] = KEY
+    order = order_for(remote, model_port, "demo-model: endless", max_turns=2)
+    agent = replace(order.agent, credentials_mode=CredentialsMode.ENVIRONMENT)
+
+    claude_pod.run(replace(order, agent=agent))
+
+    assert claude_pod.result.outcome is Outcome.TURN_LIMIT, claude_pod.log

@@ -167,3 +167,15 @@ def test_image_without_the_program_is_a_matter_of_configuration(
 
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert "cannot run the program codex" in pod.result.message
+
+
+def test_turns_are_kept_where_there_is_no_gateway(codex_pod: Pod, remote: Remote, model_port: int):
+    codex_pod.put("/afresh/secrets/model/CODEX_API_KEY", KEY)
+    codex_pod.image_environment["CODEX_API_KEY"] = KEY
+    order = order_for(remote, model_port, "demo-model: endless", max_turns=2)
+    agent = replace(order.agent, credentials_mode=CredentialsMode.ENVIRONMENT)
+
+    codex_pod.run(replace(order, agent=agent))
+
+    assert codex_pod.result.outcome is Outcome.TURN_LIMIT, codex_pod.log
+    assert codex_pod.log.count("still working (exit code 0)") == 2

@@ -70,3 +70,43 @@ def test_words_of_the_program_decide_where_there_is_no_gateway(
 
     assert pod.result.outcome is want, pod.log
     assert report.usage.turns == 0
+
+
+ENDLESS = {
+    AdapterName.CODEX: (
+        "codex",
+        {"type": "item.started", "item": {"id": "item_1", "type": "command_execution"}},
+        {"type": "item.completed", "item": {"id": "item_1", "type": "command_execution"}},
+    ),
+    AdapterName.OPENCODE: ("opencode", {"type": "step_finish", "part": {"reason": "tool-calls"}}),
+}
+
+
+def endless(pod: Pod, adapter: AdapterName, times: int) -> Agent:
+    """An agent that works for so many answers, and then waits for a last one that never comes."""
+    name, *events = ENDLESS[adapter]
+    pod.put("/lines", "".join(json.dumps(event) + "\n" for event in events))
+    works = f"for i in $(seq {times}); do cat {pod.root}/lines; done"
+    program = pod.put(f"/bin/{name}", f"#!/bin/sh\n{works}\nexec sleep 100\n")
+    program.chmod(0o755)
+    give(pod, API_KEY=TOKEN, PATH=f"{program.parent}:{os.environ['PATH']}")
+    return replace(Agent(adapter=adapter, max_turns=5, timeout_seconds=120), **BY_ITSELF)
+
+
+@pytest.mark.parametrize("adapter", ENDLESS)
+def test_agent_that_asks_once_more_than_it_may_is_ended_where_there_is_no_gateway(
+    pod: Pod, remote: Remote, adapter: AdapterName
+):
+    pod.run(make_order(remote.url, "", agent=endless(pod, adapter, 5)))
+
+    assert pod.result.outcome is Outcome.TURN_LIMIT, pod.log
+    assert "spec.episode.maxTurns" in pod.result.message
+
+
+@pytest.mark.parametrize("adapter", ENDLESS)
+def test_agent_within_its_turns_is_let_alone(pod: Pod, remote: Remote, adapter: AdapterName):
+    agent = replace(endless(pod, adapter, 4), timeout_seconds=3)
+
+    pod.run(make_order(remote.url, "", agent=agent))
+
+    assert pod.result.outcome is Outcome.TIMEOUT, pod.log

@@ -63,6 +63,11 @@ class Reader(Protocol):
         """The name under which the run can be gone on with, as far as it has been told."""
         ...
 
+    @property
+    def asked(self) -> int:
+        """How often the program is known to ask its model; 0 where it keeps the limit itself."""
+        ...
+
     def event(self, line: str) -> str | None:
         """Take in a line of standard output; return it for people, or None if it says nothing."""
         ...

@@ -72,6 +72,7 @@ class AiderReader:
     """Reads the text of one run: what is said last of an answer decides."""
 
     session = None
+    asked = 0
 
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway

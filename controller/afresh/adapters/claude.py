@@ -57,6 +57,8 @@ WORDING = Wording(
 class ClaudeReader:
     """Reads the stream of one run; the last `result` event decides."""
 
+    asked = 0
+
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway
         self._result: Mapping[str, Any] | None = None

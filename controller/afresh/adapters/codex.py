@@ -57,6 +57,10 @@ env_key = "{key_variable}"
 request_max_retries = 2
 stream_max_retries = 1
 """
+# What it does because its model has said so; only a plan has no end of its own.
+PLAN = "todo_list"
+TOOLS = ("command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search")
+ITEM_HEAD = re.compile(r'^\{"type":"(item\.\w+)","item":\{"id":"[^"]{0,40}","type":"(\w+)"')
 HOOK_FLAG = "--dangerously-bypass-hook-trust"
 WORDING = Wording(
     too_long=re.compile(r"context (window|length)|request too large", re.IGNORECASE),
@@ -73,6 +77,46 @@ WORDING = Wording(
 )
 
 
+class _Answers:
+    """Counts what the model must have answered by what comes of it.
+
+    Tools of one answer that run one after another count as several.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._is_asking = True
+        self._open = 0
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Take in an event."""
+        kind, item = event.get("type"), event.get("item")
+        what = item.get("type") if isinstance(item, dict) else None
+        has_begun, has_ended = kind == "item.started", kind == "item.completed"
+        if what == PLAN and kind in ("item.started", "item.updated"):
+            self._answered()
+            self._ask()
+        elif what in TOOLS and has_begun:
+            self._answered()
+            self._open += 1
+        elif what in TOOLS and has_ended:
+            self._answered()
+            self._open = max(0, self._open - 1)
+            if not self._open:
+                self._ask()
+        elif what in ("agent_message", "reasoning") and has_ended:
+            self._answered()
+
+    def _answered(self) -> None:
+        if self._is_asking:
+            self._is_asking = False
+            self.asked = max(1, self.asked)
+
+    def _ask(self) -> None:
+        self._is_asking = True
+        self.asked += 1
+
+
 class CodexReader:
     """Reads the stream of one run; the last event that ends a turn decides."""
 
@@ -84,6 +128,7 @@ class CodexReader:
         self._failure_text = ""
         self._last_error = ""
         self._has_complained = False
+        self._answers = _Answers()
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
@@ -95,8 +140,12 @@ class CodexReader:
 
     def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
+            head = ITEM_HEAD.match(line)  # too long to be whole
+            if head:
+                self._answers.take({"type": head[1], "item": {"type": head[2]}})
             return line or None
         self._events += 1
+        self._answers.take(event)
         match event.get("type"):
             case "thread.started":
                 thread = event.get("thread_id")
@@ -110,6 +159,11 @@ class CodexReader:
                 self._is_complete = False
                 self._failure_text = _error_text(event) or self._failure_text
         return _described(event)
+
+    @property
+    def asked(self) -> int:
+        """Count what it does at once as one answer: the stream tells of no requests."""
+        return self._answers.asked
 
     def error(self, line: str) -> str | None:
         """Keep the last line that says something, and whether one was an error's first."""

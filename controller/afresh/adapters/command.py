@@ -9,6 +9,7 @@ class CommandReader:
     """Every line is for people; only the exit code decides."""
 
     session = None
+    asked = 0
 
     def event(self, line: str) -> str | None:
         """Return the line itself."""

@@ -81,6 +81,8 @@ WORDING = Wording(
 class GeminiReader:
     """Reads the stream of one run; its `result` decides, and what came before it."""
 
+    asked = 0
+
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway
         self._result: Mapping[str, Any] | None = None

@@ -54,6 +54,7 @@ TEXT_LENGTH = 300
 SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
 ERROR_HEAD = re.compile(r'^\{"type":"error"')
 FINISHED = "stop"
+GOES_ON = "tool-calls"
 WORDING = Wording(
     too_long=re.compile(
         r"ContextOverflow|context (window|length)|prompt is too long|request too large",
@@ -79,6 +80,7 @@ class OpenCodeReader:
         self._behind_gateway = behind_gateway
         self._events = 0
         self._last_reason = ""
+        self._steps = 0
         self._failure_text = ""
         self._last_error = ""
         self.session: str | None = None
@@ -102,9 +104,15 @@ class OpenCodeReader:
         match event.get("type"):
             case "step_finish":
                 self._last_reason = str(_part(event).get("reason"))
+                self._steps += 1
             case "error":
                 self._failure_text = _error_text(event) or "an error without words"
         return _described(event)
+
+    @property
+    def asked(self) -> int:
+        """Each step is an answer; after one that called tools, they have run, and it asks again."""
+        return self._steps + (self._last_reason == GOES_ON)
 
     def error(self, line: str) -> str | None:
         """Keep the last line that says something."""

@@ -38,7 +38,8 @@ class Episode(ApiModel):
     timeout_seconds: TimeoutSeconds = 600
     """How long it may run."""
     max_turns: StrictInt = Field(default=20, ge=1, le=10_000)
-    """How often the model may answer."""
+    """How often the model may answer. Without the gateway the program keeps it, or what it writes
+    is counted; with Aider and Command any other number than the default is then refused."""
     startup_timeout_seconds: TimeoutSeconds = 900
     """How long scheduling and pulling images may take."""
 

@@ -14,21 +14,25 @@ from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
 class Abilities:
     """`model_apis`: those that it speaks through the gateway, the usual one first.
 
-    `resumes`: a run can go on with what an earlier one has learnt.
+    `resumes`: a run can go on with what an earlier one has learnt. `has_turns`: its turns can be
+    limited without the gateway, by itself or by what it writes.
     """
 
     model_apis: tuple[ModelApiName, ...] = ()
     resumes: bool = False
+    has_turns: bool = False
 
 
 ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.AIDER: Abilities(model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC)),
-    AdapterName.CLAUDE: Abilities(model_apis=(ModelApiName.ANTHROPIC,), resumes=True),
-    AdapterName.CODEX: Abilities(model_apis=(ModelApiName.OPENAI,), resumes=True),
+    AdapterName.CLAUDE: Abilities(
+        model_apis=(ModelApiName.ANTHROPIC,), resumes=True, has_turns=True
+    ),
+    AdapterName.CODEX: Abilities(model_apis=(ModelApiName.OPENAI,), resumes=True, has_turns=True),
     AdapterName.COMMAND: Abilities(),
-    AdapterName.GEMINI: Abilities(model_apis=(ModelApiName.GEMINI,), resumes=True),
+    AdapterName.GEMINI: Abilities(model_apis=(ModelApiName.GEMINI,), resumes=True, has_turns=True),
     AdapterName.OPENCODE: Abilities(
-        model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True
+        model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True, has_turns=True
     ),
 }
 

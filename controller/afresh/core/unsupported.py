@@ -6,9 +6,11 @@ Ignoring one in silence could cost money or break a promise, so a package that n
 from collections.abc import Iterator
 
 from afresh.api.agent_class import AgentClassSpec
-from afresh.api.work_package import WorkPackageSpec
+from afresh.api.work_package import Episode, WorkPackageSpec
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.words import ContextMode, CredentialsMode
+
+USUAL_TURNS = Episode().max_turns
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
@@ -25,6 +27,14 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
         yield (
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."
+        )
+    # The server fills in the default: that it is there says nothing of what anybody wants.
+    if package.episode.max_turns != USUAL_TURNS and not (
+        abilities.has_turns or (abilities.model_apis and _has_gateway(agent_class))
+    ):
+        yield (
+            f"Nobody counts the turns of the adapter {adapter} without the gateway; remove "
+            "spec.episode.maxTurns and bound the work by spec.episode.timeoutSeconds."
         )
 
 

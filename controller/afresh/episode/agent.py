@@ -19,6 +19,7 @@ from afresh.episode.lines import Line, LineSink
 from afresh.episode.outage_watch import watching_outage
 from afresh.episode.script import Script
 from afresh.episode.step import GONE, meet, run_step
+from afresh.episode.turn_cap import TurnCap
 from afresh.episode.workplace import AGENT, SETUP, Workplace
 
 # How shells, Python, Node and C programs say that the limit of processes is reached.
@@ -99,8 +100,14 @@ def run_agent(
     if a process of it may be left: nothing that the agent can write to may be read then, since it
     could put a link to a file of the runner's in the place of any file.
     """
-    signs = Signs()
-    out = LineSink(_teller(work, signs, reader.event))
+    signs, cap = Signs(), TurnCap(work, reader)
+
+    def read(line: str) -> str | None:
+        said = reader.event(line)
+        cap.look()
+        return said
+
+    out = LineSink(_teller(work, signs, read))
     err = LineSink(_teller(work, signs, reader.error))
     try:
         with (
@@ -122,9 +129,14 @@ def run_agent(
         work.reporter.update(log_tail=work.log.tail)
         outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
         raise Ended(outcome, LEFT, exit_code=ending.exit_code)
-    stopped = (FULL if disk and disk.is_full else None) or outage.verdict or (idle and idle.verdict)
+    stopped = (
+        FULL if disk and disk.is_full else None,
+        outage.verdict,
+        idle.verdict if idle else None,
+        cap.verdict,
+    )
     return AgentEnd(
-        verdict=stopped or _verdict(ending, reader.verdict),
+        verdict=next(filter(None, stopped), None) or _verdict(ending, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,
