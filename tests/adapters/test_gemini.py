@@ -292,7 +292,7 @@ def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
     assert reader.verdict(0).outcome in (Outcome.NO_RESULT, Outcome.AGENT_ERROR)
 
 
-@pytest.mark.parametrize("base_url", [GATEWAY, None], ids=["a gateway", "none"])
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:8787", None], ids=["a gateway", "none"])
 def test_program_is_told_its_turns_with_and_without_a_gateway(base_url: str | None):
     launch = GeminiAdapter().launch(replace(AGENT, max_turns=7), "", base_url)
 
