@@ -145,6 +145,18 @@ def test_tokens_of_the_subtask_with_the_most_fill_its_bar():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("phase", "want"), [("Succeeded", True), ("Running", False)])
+def test_page_has_the_line_that_gets_the_work_once_the_package_has_succeeded(
+    phase: str, want: bool
+):
+    package = make_package(status={"phase": phase, "branch": "afresh/token-auth"})
+
+    page = Page(write_html(report_on(package, [], Notes(), NOW)))
+
+    line = "git fetch https://git.example.com/team/api.git afresh/token-auth"
+    assert (line in page.texts) is want
+
+
 def test_page_on_a_package_that_nothing_has_happened_to_says_so():
     page = write_html(report_on(make_package(), [], Notes(problem="git says: no."), NOW))
 

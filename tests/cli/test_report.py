@@ -97,6 +97,16 @@ def test_report_on_a_package_that_nothing_has_happened_to_has_all_its_parts():
     assert text.count("git says: fatal: no branch") == 1
 
 
+@pytest.mark.parametrize(("phase", "want"), [("Succeeded", True), ("Running", False)])
+def test_report_has_the_line_that_gets_the_work_once_the_package_has_succeeded(
+    phase: str, want: bool
+):
+    package = make_package(status={"phase": phase, "branch": "afresh/token-auth"})
+
+    line = "git fetch https://git.example.com/team/api.git afresh/token-auth"
+    assert (f"- Get it: `{line}`" in write_markdown(told(package)).splitlines()) is want
+
+
 def test_stalled_package_says_first_what_is_wrong_and_how_to_go_on():
     condition = {"type": "Ready", "status": "False", "message": "The Secret git is missing."}
     status = {"phase": "Stalled", "reason": "Config", "conditions": [condition]}

@@ -47,6 +47,17 @@ def test_tree_is_word_for_word_what_stands_in_its_golden_file(width: int):
     assert text == (GOLDEN / f"tree-{width}.txt").read_text()
 
 
+def test_work_of_a_package_that_succeeded_can_be_got_by_the_command_shown_at_any_width():
+    status = {"phase": "Succeeded", "branch": "afresh/token-auth"}
+    view = view_of(make_package(status=status), NOW)
+    url = "https://git.example.com/team/api.git"
+
+    assert f"git fetch {url} afresh/token-auth" in text_of(tree(view, 79))
+    narrow = "\n".join(text_of(tree(view, 50)))
+    assert f"git fetch {url} \\\n  afresh/token-auth\n" in f"{narrow}\n"
+    assert "git fetch" not in str(text_of(tree(busy(), 79)))
+
+
 def test_colours_say_again_what_the_words_say():
     out = io.StringIO()
 

@@ -52,9 +52,17 @@ def _head(view: PackageView, width: int) -> Iterator[Line]:
     commit = f" at {short_commit(view.head_commit)}" if view.head_commit else ""
     yield line(f"branch {view.branch}{commit}", Style.FAINT)
     if view.fetch:
-        yield line(view.fetch)
+        yield from (line(text) for text in _command(view.fetch, width))
     if view.gate:
         yield line(gate_sentence(view.gate), Style.WARNING)
+
+
+def _command(text: str, width: int) -> list[str]:
+    """Return a command in lines that a shell takes as one, where it does not fit into one."""
+    if len(text) <= width:
+        return [text]
+    start, _, last = text.rpartition(" ")
+    return [f"{start} \\", f"  {last}"]
 
 
 def gate_sentence(gate: GateView) -> str:

@@ -78,6 +78,7 @@ def _head(report: Report) -> Markup:
             "p", "Branch ", element("code", report.branch), at, f", mode {report.mode}, class ",
             element("code", report.agent_class), class_="soft small",
         ),
+        element("p", "Get it: ", element("code", report.fetch)) if report.fetch else None,
     )  # fmt: skip
 
 
