@@ -96,5 +96,7 @@ def test_branch_that_is_deleted_between_two_subtasks_is_a_conflict_that_says_so(
         ("T001", Outcome.SUCCESS, True),
         ("T002", Outcome.CONFLICT, False),
     ], pod.log
-    assert report.results[1].message == 'The branch "afresh/demo" was deleted by somebody else.'
+    assert report.results[1].message.startswith(
+        'The branch "afresh/demo" was deleted by somebody else; push it again '
+    )
     assert remote.head(BRANCH) is None

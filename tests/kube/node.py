@@ -125,6 +125,8 @@ class Node:
     """The episodes that the provider refused."""
     away: Callable[[timedelta], str] = field(default=lambda _: "")
     """What keeps everybody from working now: one of AWAY, or nothing."""
+    words: Callable[[str, timedelta], str] = field(default=lambda said, _: said)
+    """How the cluster words at this time what keeps a pod."""
     spares: Callable[[Order], bool] = field(default=lambda _: False)
     """Whom a missing image or a node's size does not concern."""
     stuck: dict[str, "Stuck"] = field(default_factory=dict)
@@ -179,8 +181,14 @@ class Node:
         if uid not in self.refused:
             self.refused.add(uid)
             self.api.put_part(JOBS, job, "status", {"startTime": self.api.time()})
-            self.api.tell(job, "FailedCreate", f"Error creating: {SAYS[REFUSED]}")
+        said = f"Error creating: {self._said(REFUSED)}"
+        told = [item["message"] for item in self.api.events if item["involvedObject"]["uid"] == uid]
+        if said not in told[-1:]:
+            self.api.tell(job, "FailedCreate", said)
         return True
+
+    def _said(self, away: str) -> str:
+        return self.words(SAYS[away], self.api.clock)
 
     def _was_refused(self, job: Manifest) -> bool:
         uid = job["metadata"]["uid"]
@@ -232,10 +240,10 @@ class Node:
             stuck.again, stuck.pause = (
                 self.api.clock + stuck.pause, min(stuck.pause * 2, LONGEST_PAUSE)
             )  # fmt: skip
-            self.api.put_part(PODS, pod, "status", _without_image())
+            self.api.put_part(PODS, pod, "status", _without_image(self._said(IMAGE)))
             return
         if away in (FULL, NEVER) and not self.spares(stuck.order):
-            waits = _without_node(SAYS[away])
+            waits = _without_node(self._said(away))
             if pod.get("status") != waits:
                 self.api.put_part(PODS, pod, "status", waits)
             return
@@ -422,9 +430,9 @@ def _status(told: Report | None, stopped: bool = False) -> dict[str, Any]:
     }
 
 
-def _without_image() -> dict[str, Any]:
+def _without_image(said: str) -> dict[str, Any]:
     """The pod's status while the kubelet backs off from pulling its agent's image."""
-    waits = {"waiting": {"reason": "ErrImagePull", "message": SAYS[IMAGE]}}
+    waits = {"waiting": {"reason": "ErrImagePull", "message": said}}
     names = ("runner", "agent", "verify")
     states = {name: {"running": {"startedAt": "2030-01-02T03:04:05Z"}} for name in names}
     states["agent"] = waits

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from afresh.kube.client import AGENT_CLASSES, EVENTS, JOBS, WORK_PACKAGES
 from afresh.kube.errors import RefusedError
 from tests.kube.journeys import by_subtask, entries
@@ -307,3 +309,29 @@ async def test_pods_that_never_fit_keep_no_other_package_from_starting() -> None
     await until(world, seconds(120))
 
     assert world.status("package-2")["phase"] == "Succeeded"
+
+
+def told_anew(said: str, clock: timedelta) -> str:
+    """The same cause as the cluster words it later: other pods, more nodes, more of a quota."""
+    number = 10 + int(clock.total_seconds()) % 89
+    said = said.replace("0/1 nodes", f"0/{number} nodes").replace(": 1 ", f": {number} ")
+    said = said.replace('pods "x"', f'pods "x-{number}"').replace(
+        "used: pods=1", f"used: pods={number}"
+    )
+    return f"(combined from similar events): {said}"
+
+
+@pytest.mark.parametrize("away", ["image", "full", "never", "refused"])
+async def test_a_cause_of_ten_minutes_whose_words_change_costs_one_write_of_the_status(
+    away: str,
+) -> None:
+    world = away_for_ten_minutes(away, {"subtasks": entries("A")})
+    world.node.words = told_anew
+
+    await until(world, TEN_MINUTES)
+
+    (message,) = messages(world)
+    written = [body for kind, _, body in world.api.told if kind is WORK_PACKAGES]
+    saying = [body for body in written if message in str(body.get("status"))]
+    assert "Details: " in message
+    assert saying == written[-1:]

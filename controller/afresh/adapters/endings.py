@@ -11,7 +11,8 @@ from typing import Any
 from afresh.adapters.adapter import Verdict
 from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
-from afresh.core.text import one_line, shortened
+from afresh.core.cluster_words import steady
+from afresh.core.text import shortened
 
 TEXT_LENGTH = 300
 # Why a program failed stands at the beginning; in a megabyte, a pattern could search for hours.
@@ -65,7 +66,7 @@ class Wording:
 
 def failed(outcome: Outcome, text: str) -> Verdict:
     """Return the verdict on a program that says why it failed."""
-    said = shortened(one_line(text), TEXT_LENGTH)
+    said = shortened(steady(text), TEXT_LENGTH)
     return Verdict(outcome=outcome, message=with_details(_FAILED[outcome], said))
 
 

@@ -17,7 +17,7 @@ NO_LIMIT = (
     "The shell of the image can set no process limit; use an image whose /bin/sh is dash, bash "
     "or busybox."
 )
-GONE = "A container of the pod ended before it was needed."
+GONE = "A container of the pod ended before it was needed; another episode follows by itself."
 NOT_FIRST = (
     "The shell is not the first process of its container; let nothing in the cluster add "
     "shareProcessNamespace or a wrapper to the pod."

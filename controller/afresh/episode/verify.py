@@ -25,7 +25,10 @@ LEFT = (
     "The acceptance command left processes that cannot be stopped; have it end what it has started."
 )
 ALTERED = "The acceptance command changed committed files; have it write elsewhere."
-LEFT_BEHIND = "The agent left message queues or memory segments that cannot be removed."
+LEFT_BEHIND = (
+    "The agent left message queues or memory segments that cannot be removed; have it remove what "
+    "it makes, by guidance."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,11 @@ def moved(order: Order, paths: Sequence[str] = ()) -> Ended:
     """Return how the episode ends when a push of others came first, to these paths if any."""
     branch = order.repository.branch
     if not paths:
-        return Ended(Outcome.CONFLICT, f'The branch "{branch}" was changed by somebody else.')
+        return Ended(
+            Outcome.CONFLICT,
+            f'The branch "{branch}" was changed by somebody else; the work is done again on top of '
+            "that.",
+        )
     named = ", ".join(one_line(path) for path in paths[:NAMED])
     more = " and others" if len(paths) > NAMED else ""
     return Ended(

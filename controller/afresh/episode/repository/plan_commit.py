@@ -20,6 +20,9 @@ from afresh.episode.repository.state_files import Notes, write_state
 # In all. It is part of the minutes that the pod's deadline leaves beyond the commands' own.
 LIMIT_SECONDS = 30.0
 MOST_TRIES = 6
+NOT_COMMITTED = (
+    "The plan cannot be committed; another episode follows by itself, and afresh logs says why."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ def push_plan(git: Git, order: Order, start: Start, change: PlanChange) -> Stand
     try:
         return _push(bounded, order, start, change)
     except GitError as error:
-        raise Ended(Outcome.INFRASTRUCTURE, "The plan cannot be committed.") from error
+        raise Ended(Outcome.INFRASTRUCTURE, NOT_COMMITTED) from error
 
 
 def _push(git: Git, order: Order, start: Start, change: PlanChange) -> Standing:

@@ -78,7 +78,8 @@ def fetch_moved(git: Git, order: Order) -> Start:
         if error.fault is Fault.REF_MISSING:
             raise Ended(
                 Outcome.CONFLICT,
-                f'The branch "{order.repository.branch}" was deleted by somebody else.',
+                f'The branch "{order.repository.branch}" was deleted by somebody else; push it '
+                "again if its commits are wanted, the next episode works on what it finds.",
             ) from error
         raise refusals.remote_problem(order, error) from error
     return _if_ours(order, Start(head=head.id, expected=head.id, date=head.date, commits=own))
