@@ -335,3 +335,22 @@ async def test_a_cause_of_ten_minutes_whose_words_change_costs_one_write_of_the_
     saying = [body for body in written if message in str(body.get("status"))]
     assert "Details: " in message
     assert saying == written[-1:]
+
+
+async def test_a_plan_that_a_closed_gate_holds_back_is_written_once_the_gate_is_open() -> None:
+    world = make_world(
+        {"subtasks": entries("A")}, {"subtasks": entries("A"), "suspend": True}, judge=by_subtask()
+    )
+    await until(world, seconds(20))
+    assert world.status()["phase"] == "Succeeded"
+    world.node.away = lambda clock: "image" if clock < TEN_MINUTES else ""
+    world.edit(name="package-1", suspend=False)
+    await until(world, seconds(60))
+
+    world.edit(goal="Another.")
+    await until(world, seconds(120))
+    assert world.status()["reason"] == "PlanBehind"
+
+    await until(world, TEN_MINUTES)
+    await finish(world, seconds(400))
+    await check_rest(world)

@@ -24,6 +24,8 @@ from afresh.core.shared_waits import behind, phase_of, probe_text
 PROBE_HINT_SECONDS = 2
 # What the API server did not let be created is tried again after.
 REFUSED_AGAIN = timedelta(seconds=30)
+# A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
+GATE_AGAIN = timedelta(seconds=60)
 IN_QUEUE = (
     "The Job waits to be admitted by its queue; if it stays so, see whether spec.queueName names a "
     "LocalQueue of this namespace."

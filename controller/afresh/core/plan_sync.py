@@ -13,7 +13,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract.report import Report
 from afresh.core import plan_file
 from afresh.core.actions import Answer, Settlement, StartSync
-from afresh.core.answers import REFUSED_AGAIN, until
+from afresh.core.answers import GATE_AGAIN, REFUSED_AGAIN, until
 from afresh.core.names import sync_name
 from afresh.core.observed import Observed
 from afresh.core.orders import goal_of, plan_of, probe_order, sync_order
@@ -68,12 +68,15 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
             phase=PackagePhase.STALLED, reason=Reason.BRANCH_IN_USE, message=record.message
         )
     elif answer.phase in ENDED:
-        why = seen.obstacle or (record.message if record else "")
+        gate = standing.waits.strongest
+        why = seen.obstacle or (gate.message if gate else record.message if record else "")
         message = f"{BEHIND} It waits: {why}" if why else BEHIND
         held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)
     looks = [held.recheck_after] if held.recheck_after is not None else []
     if seen.obstacle:
         looks.append(REFUSED_AGAIN)
+    if standing.waits.closed:  # it does not stand at the gate, so nobody wakes it
+        looks.append(GATE_AGAIN)
     if record and record.not_before and waits:
         looks.append(until(record.not_before, seen.now))
     return replace(held, actions=(*answer.actions, *start), recheck_after=min(looks, default=None))

@@ -16,6 +16,7 @@ from afresh.contract.words import Checkout
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, StartEpisode
 from afresh.core.answers import (
+    GATE_AGAIN,
     IN_QUEUE,
     at_gate,
     current_of,
@@ -38,8 +39,6 @@ from afresh.core.shared_causes import TABLE, Cause
 from afresh.core.shared_waits import behind, may_try, probe_text, tried_by
 from afresh.core.side_by_side import side_by_side
 
-# A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
-GATE_AGAIN = timedelta(seconds=60)
 # Whoever waits for others is woken when they are done; this is for what nobody tells.
 TAKEN_AGAIN = timedelta(seconds=30)
 
