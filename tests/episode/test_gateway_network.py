@@ -47,6 +47,34 @@ async def ask_once(endpoint: str) -> tuple[int, bytes]:
     return told
 
 
+@pytest.mark.parametrize(
+    ("path", "want"), [(MESSAGES, 504), (f"{MESSAGES}/count_tokens", 502)], ids=["turn", "count"]
+)
+async def test_proxy_that_says_nothing_is_not_waited_for_without_end(
+    path: str, want: int, monkeypatch: pytest.MonkeyPatch
+):
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # until the gateway has enough
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
+        gateway = make_gateway("https://model.example.com", silence=0.1)
+        gateway.open()
+        try:
+            async with (
+                aiohttp.ClientSession(gateway.url, trust_env=False) as client,
+                asyncio.timeout(60),
+                client.post(path, json={}) as answer,
+            ):
+                status = answer.status
+        finally:
+            await asyncio.to_thread(gateway.close)
+
+    assert status == want
+
+
 async def test_proxy_of_the_environment_passes_on_what_the_gateway_asks(
     monkeypatch: pytest.MonkeyPatch,
 ):

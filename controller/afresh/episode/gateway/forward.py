@@ -154,7 +154,9 @@ class Forwarder:
         async with contextlib.AsyncExitStack() as desk:
             read = await desk.enter_async_context(self._desk.read(request))
             asking = build_request(self._session, self._upstream, request.head, read.written())
-            answer = await held.enter_async_context(_answering(asking))
+            # The session has no limit for a proxy that is silent.
+            async with asyncio.timeout(PATIENCE * self._upstream.silence_seconds):
+                answer = await held.enter_async_context(_answering(asking))
             _keep_until_sent(answer, desk, held)
         return answer
 
