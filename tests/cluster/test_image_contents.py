@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from singlenode import images
-from singlenode.image_recipe import ImageRecipe, all_images
+from singlenode.image_recipe import all_images
 from singlenode.paths import IMAGES
 
+from deploy.release.build import sources_of
 from deploy.release.oci_image import Entry, Image, LayerShelf, read
 from deploy.release.package_list import debian_files, is_wanted, packages
 from tests.e2e.cluster import tool
@@ -112,7 +113,7 @@ def test_nothing_is_left_of_how_an_image_was_made(image: Found, name: str) -> No
 def test_an_image_holds_the_python_packages_that_are_pinned_and_no_other(
     image: Found, name: str, own: set[str]
 ) -> None:
-    listed = packages(image(name), ImageRecipe(name).dockerfile.read_text())
+    listed = packages(image(name), sources_of(name))
 
     found = {(item.name, item.version) for item in listed if item.kind == "pypi"}
     wanted = {tuple(pin.split("==")) for pin in pins(f"{name.removeprefix('agent-')}.txt")}
@@ -122,7 +123,7 @@ def test_an_image_holds_the_python_packages_that_are_pinned_and_no_other(
 
 @each_image
 def test_the_list_of_an_image_names_debians_packages(image: Found, name: str) -> None:
-    listed = packages(image(name), ImageRecipe(name).dockerfile.read_text())
+    listed = packages(image(name), sources_of(name))
 
     debian = {item.name for item in listed if item.kind == "deb"}
     assert {"libc6", "python3", "ca-certificates"} <= debian
