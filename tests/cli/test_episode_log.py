@@ -11,11 +11,18 @@ from afresh.api.subtask import Attempt
 from afresh.cli.look import episode_log
 from afresh.cli.look.episode_choice import Chosen
 from afresh.cli.look.episode_log import LogReader, Source
-from afresh.kube.client import Kube
+from afresh.kube.client import Kube, Manifest
+from tests.kube.api_server import is_selected
 
-POD = {
-    "metadata": {"name": "p", "creationTimestamp": "2030-01-02T03:00:00Z"},
+OF_JOB = {"batch.kubernetes.io/job-name": "job"}
+OURS = {"app.kubernetes.io/managed-by": "afresh", "afresh.dev/package": "demo"}
+POD: Manifest = {
+    "metadata": {"name": "p", "labels": OF_JOB | OURS, "creationTimestamp": "2030-01-02T03:00:00Z"},
     "status": {"containerStatuses": [{"name": "runner", "state": {"terminated": {}}}]},
+}
+FOREIGN: Manifest = {
+    "metadata": {"name": "foreign", "labels": OF_JOB, "creationTimestamp": "2030-01-02T04:00:00Z"},
+    "status": POD["status"],
 }
 ENDED = Chosen(
     "T1", Attempt(number=1, job_name="job", outcome="VerifyFailed", log_tail="kept in the status")
@@ -24,13 +31,17 @@ ENDED = Chosen(
 
 @pytest.fixture
 async def silent(tmp_path: Path) -> AsyncIterator[Kube]:
-    """An API server that has the pod, and of its log nothing but the headers."""
+    """An API server that has the pod, and of its log nothing but the headers.
+
+    A newer pod there has the label of the Job, which anybody may give.
+    """
     over = asyncio.Event()
 
-    async def pods(_request: web.Request) -> web.Response:
+    async def pods(request: web.Request) -> web.Response:
+        selector = request.query["labelSelector"]
         return web.json_response(
             {"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "1"},
-             "items": [POD]}
+             "items": [pod for pod in (POD, FOREIGN) if is_selected(pod, selector)]}
         )  # fmt: skip
 
     async def log(request: web.Request) -> web.StreamResponse:

@@ -13,6 +13,7 @@ from afresh.cli.look.episode_choice import Chosen
 from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError
 from afresh.contract.pod_layout import RUNNER
+from afresh.kube.cache import OF_PACKAGES
 from afresh.kube.client import PODS, Kube, Manifest
 from afresh.kube.errors import NotFoundError, RefusedError, UnavailableError
 
@@ -74,7 +75,8 @@ class LogReader:
         job = item.attempt.job_name
         if not job:
             return None
-        pods = await self.kube.list_items(PODS, self.namespace, labelSelector=f"{JOB_NAME}={job}")
+        selector = f"{OF_PACKAGES},{JOB_NAME}={job}"
+        pods = await self.kube.list_items(PODS, self.namespace, labelSelector=selector)
         return max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
     async def _from_pod(self, item: Chosen, pod: Manifest, *, follow: bool) -> EpisodeLog:
