@@ -147,6 +147,7 @@ GATES = [
     (ProviderFault.OVERLOADED, "is overloaded or failing"),
     (ProviderFault.UNREACHABLE, "connection to the model's endpoint fails or breaks"),
     (ProviderFault.EMPTY_ANSWERS, "gives empty answers"),
+    (ProviderFault.MODEL_SILENT, "takes requests and does not answer"),
     ("ProviderFailing", "endpoint fails"),
 ]
 

@@ -15,6 +15,7 @@ from afresh.api.conditions import Condition
 from afresh.api.meta import ApiModel
 from afresh.api.package_status import (
     MAX_SUBTASKS,
+    BudgetShare,
     PlanSync,
     Review,
     SharedWait,
@@ -41,7 +42,7 @@ from afresh.contract.report import PHASES
 from afresh.contract.words import ContextMode, Marker, Outcome
 from afresh.core.reasons import Reason
 
-PACKAGE_BYTES = 192 * 1024
+PACKAGE_BYTES = 204 * 1024
 SUBTASK_BYTES = 128 * 1024
 MANY = 10**12
 LATE = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -71,6 +72,7 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
             transient_retries=100, commit="f" * 64, reason=REASON, message=text, not_before=LATE,
             cost_usd=Decimal("123456.123456"), rejections=100, hallucinations=100, not_begun=1000,
             silences=100,
+            insufficient=BudgetShare(max_tokens=MANY, max_cost_usd=Decimal("123456.123456")),
         )
         for number in range(MAX_SUBTASKS)
     )  # fmt: skip

@@ -19,7 +19,13 @@ from tests.episode.servers import DEMO, Remote, serving
 
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
-PRICE = Price(model="claude-*", input_usd_per_million="3", output_usd_per_million="15")
+PRICE = Price(
+    model="claude-*",
+    input_usd_per_million="3",
+    output_usd_per_million="15",
+    cache_read_usd_per_million="3",
+    cache_write_usd_per_million="3",
+)
 
 
 @pytest.fixture(scope="session")
@@ -112,8 +118,8 @@ def test_report_tells_when_the_program_first_asked_its_model(
 @pytest.mark.parametrize(
     ("budget", "want"),
     [
-        pytest.param(Budget(max_tokens=30_000), "maxTokens", id="tokens"),
-        pytest.param(Budget(max_cost_usd="0.0008"), "maxCostUSD", id="US dollars"),
+        pytest.param(Budget(max_tokens=45_000), "maxTokens", id="tokens"),
+        pytest.param(Budget(max_cost_usd="0.15"), "maxCostUSD", id="US dollars"),
     ],
 )
 def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_own(
@@ -127,6 +133,7 @@ def test_agent_whose_budget_is_used_up_ends_as_that_and_not_as_a_failure_of_its_
     assert claude_pod.result.message == (
         f"The budget of this episode is used up; raise spec.budget.{want} of the WorkPackage."
     )
+    assert report.usage.turns >= 1
     assert claude_pod.result.usage == report.usage
 
 

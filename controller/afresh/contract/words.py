@@ -10,6 +10,7 @@ class ProviderFault(StrEnum):
     OVERLOADED = "Overloaded"
     UNREACHABLE = "Unreachable"
     EMPTY_ANSWERS = "EmptyAnswers"
+    MODEL_SILENT = "ModelSilent"
 
 
 class Marker(StrEnum):

@@ -25,6 +25,7 @@ _SENTENCES: dict[str, str] = {
     ProviderFault.OVERLOADED: "The model's endpoint is overloaded or failing",
     ProviderFault.UNREACHABLE: "The connection to the model's endpoint fails or breaks",
     ProviderFault.EMPTY_ANSWERS: "The model's endpoint gives empty answers",
+    ProviderFault.MODEL_SILENT: "The model takes requests and does not answer",
 }
 
 

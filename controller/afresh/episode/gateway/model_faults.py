@@ -99,6 +99,7 @@ _FAULTS = {
     Fault.UNAVAILABLE: ProviderFault.OVERLOADED,
     Fault.UNREACHABLE: ProviderFault.UNREACHABLE,
     Fault.EMPTY: ProviderFault.EMPTY_ANSWERS,
+    Fault.SILENT: ProviderFault.MODEL_SILENT,
 }
 
 
