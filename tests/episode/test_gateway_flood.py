@@ -1,6 +1,7 @@
 """What an agent that floods its own gateway gets: nothing that the runner cannot afford."""
 
 import asyncio
+from asyncio import StreamWriter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 
@@ -8,13 +9,17 @@ import pytest
 
 from afresh.api.resources import quantity_value
 from afresh.contract.report import Usage
+from afresh.episode.gateway.answer_reader import EVENT_LIMIT, MESSAGE_LIMIT
 from afresh.episode.gateway.bounds import (
+    ANSWERS,
     BODY_LIMIT,
     CONNECTIONS,
+    GROWTH,
     HEAD_LIMIT,
     LARGE_AT_ONCE,
     MIB,
     PARSED,
+    PER_CONNECTION,
     VALUE_BYTES,
     VALUES,
     Patience,
@@ -142,17 +147,19 @@ START = (
 
 
 @asynccontextmanager
-async def holding(*, reads: bool) -> AsyncIterator[tuple[str, asyncio.Event]]:
+async def holding(
+    *, reads: bool, answer: bytes = START
+) -> AsyncIterator[tuple[str, asyncio.Event]]:
     """A provider that begins its answers and ends them at the event; `reads`: the request first."""
     gate = asyncio.Event()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             left = int(head.lower().partition(b"content-length:")[2].split()[0]) if reads else 0
             while left:
                 left -= len(await reader.read(min(left, MIB)))
-            writer.write(START)
+            writer.write(answer)
             await gate.wait()
             writer.write(b"0\r\n\r\n")
             await writer.drain()
@@ -162,15 +169,15 @@ async def holding(*, reads: bool) -> AsyncIterator[tuple[str, asyncio.Event]]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", gate
 
 
-async def begin(address: tuple[str, int], body: bytes) -> asyncio.StreamWriter:
-    """Ask; return when the answer has begun."""
-    reader, writer = await asyncio.open_connection(*address)
+async def begin(address: tuple[str, int], body: bytes, end: bytes = b": hi") -> StreamWriter:
+    """Ask; return when the answer has come as far as `end`."""
+    reader, writer = await asyncio.open_connection(*address, limit=BODY_LIMIT)
     writer.write(plain(body=body))
-    await asyncio.wait_for(reader.readuntil(b": hi"), 60)
+    await asyncio.wait_for(reader.readuntil(end), 60)
     return writer
 
 
-async def hang_up(*writers: asyncio.StreamWriter) -> None:
+async def hang_up(*writers: StreamWriter) -> None:
     for writer in writers:
         writer.transport.abort()
         with suppress(OSError):
@@ -189,6 +196,29 @@ async def test_bodies_of_requests_that_are_being_answered_take_no_memory():
         await hang_up(*writers)
 
     assert peak - before < PARSED * BODY_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [("application/json", MESSAGE_LIMIT - 99), ("text/event-stream", EVENT_LIMIT - 99)],
+    ids=["messages", "events"],
+)
+async def test_answers_that_do_not_end_are_kept_within_the_sum(kind: str, size: int):
+    head = START.partition(b"\r\n\r\n")[0].replace(b"text/event-stream", kind.encode())
+    answer = head + b"\r\n\r\n%x\r\ndata:%b!\r\n" % (size + 6, b"[" * size)
+    bound = int(GROWTH * ANSWERS) + CONNECTIONS * PER_CONNECTION
+    async with (
+        holding(reads=True, answer=answer) as (url, gate),
+        gateway_process(url, Patience()) as gateway,
+    ):
+        await say(gateway.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        before = gateway.peak
+        writers = [await begin(gateway.address, b"{}", b"!") for _ in range(CONNECTIONS)]
+        peak = gateway.peak
+        gate.set()
+        await hang_up(*writers)
+
+    assert peak - before < bound
 
 
 async def test_request_is_kept_from_being_read_while_others_are_answered_before_they_are_sent():

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.order import Budget
-from afresh.episode.gateway.answer_reader import EVENT_LIMIT, MESSAGE_LIMIT
+from afresh.episode.gateway.answer_reader import EVENT_LIMIT, MESSAGE_LIMIT, AnswerReader, Room
 from tests.episode.gateway_client import talking_to
 from tests.episode.test_gateway_openai import (
     API,
@@ -64,6 +64,31 @@ async def test_answer_that_is_too_long_to_be_read_is_a_turn_and_uses_what_its_by
     assert talk.usage.output_tokens == pytest.approx(size / 4, abs=4)
     assert talk.usage.cost_usd is not None
     assert talk.gateway.meter.last_fault is None
+
+
+async def test_answer_for_which_there_is_no_room_is_counted_by_its_bytes_until_there_is_some():
+    message = json.dumps(COMPLETION).encode()
+    room = Room(2 * len(message) - 1)
+    readers = [AnswerReader(API, "application/json", room) for _ in range(3)]
+    for reader in readers[:2]:
+        reader.feed(message)
+    for reader in readers[:2]:
+        reader.end()
+        reader.close()
+    readers[2].feed(message)
+    readers[2].end()
+
+    assert [reader.answer.unread for reader in readers] == [0, len(message), 0]
+    assert [bool(reader.answer.tokens.output) for reader in readers] == [True, False, True]
+
+
+async def test_event_for_which_there_is_no_room_is_counted_by_its_bytes():
+    event = server_sent({"type": "response.completed", "response": response("x", usage=USED)})
+    reader = AnswerReader(API, "text/event-stream", Room(20))
+    reader.feed(event[:60])
+    reader.feed(event[60:])
+
+    assert reader.answer.unread == len(event.partition(b"data:")[2]) + 3
 
 
 async def test_count_that_comes_after_an_event_that_is_too_long_to_be_read_holds():

@@ -33,6 +33,16 @@ class LineReader:
             yield self._take()
         self._keep(rest)
 
+    @property
+    def kept(self) -> int:
+        """How many bytes of a line that has not ended are kept."""
+        return len(self._kept)
+
+    def drop(self) -> None:
+        """Keep nothing of what has come of a line that has not ended."""
+        self._cut += len(self._kept)
+        self._kept.clear()
+
     def end(self) -> Iterator[Line]:
         """Yield what is left when the stream has ended without a line end."""
         if self._kept or self._cut:

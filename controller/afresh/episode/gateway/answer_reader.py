@@ -16,10 +16,17 @@ MESSAGE_LIMIT = 8 << 20
 EVENT_LIMIT = 2 << 20
 
 
-class AnswerReader:
-    """Reads one answer."""
+class Room:
+    """How many bytes more of all answers together are kept until they can be read."""
 
-    def __init__(self, api: ModelApi, content_type: str) -> None:
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+class AnswerReader:
+    """Reads one answer, and must be closed. Where there is no room, its bytes are counted."""
+
+    def __init__(self, api: ModelApi, content_type: str, room: Room) -> None:
         self.answer = Answer(tokens=Tokens())
         self._api = api
         self._streamed = content_type.startswith("text/event-stream")
@@ -27,6 +34,8 @@ class AnswerReader:
         self._body = bytearray()
         self._size = 0
         self._has_unread = False
+        self._room = room
+        self._held = 0
 
     def feed(self, data: bytes) -> None:
         """Take in a piece of the body."""
@@ -34,6 +43,13 @@ class AnswerReader:
             self._take_piece(data)
             return
         self._take_lines(self._lines.feed(data))
+        if not self._holds(self._lines.kept):
+            self._lines.drop()
+            self._holds(0)
+
+    def close(self) -> None:
+        """Give back the room that is held."""
+        self._holds(0)
 
     def end(self) -> None:
         """Take in that the body is over, and tell an answer that is not whole."""
@@ -54,23 +70,33 @@ class AnswerReader:
 
     def _take_piece(self, data: bytes) -> None:
         self._size += len(data)
-        if self._size <= MESSAGE_LIMIT:
+        if not self._has_unread and self._size <= MESSAGE_LIMIT and self._holds(self._size):
             self._body += data
             return
-        self._body.clear()
+        self._body = bytearray()
+        self._holds(0)
         self.answer.began = self._has_unread = True
         self.answer.unread = self._size
 
+    def _holds(self, size: int) -> bool:
+        """Hold room for so many bytes instead of what was held; False where there is none."""
+        more = size - self._held
+        if more > self._room.left:
+            return False
+        self._room.left -= more
+        self._held = size
+        return True
+
     def _take_lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            if line.text.startswith("data:"):
+            if line.cut or line.text.startswith("data:"):
                 self._take_event(line)
 
     def _take_event(self, line: Line) -> None:
         answer = self.answer
         if line.cut:
             answer.began = self._has_unread = True
-            answer.unread += EVENT_LIMIT + line.cut
+            answer.unread += len(line.text.encode()) + line.cut
             return
         output = answer.tokens.output
         self._api.take_event(answer, _json(line.text.removeprefix("data:")))

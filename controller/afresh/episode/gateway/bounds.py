@@ -34,6 +34,12 @@ PARSED = 12
 VALUES = 400_000
 VALUE_BYTES = 250
 
+# What is kept of all answers until it can be read. One of them at a time is parsed: without a limit
+# on its values, but of half the length that a request may have.
+ANSWERS = 32 * MIB
+# A buffer that grows has room for more.
+GROWTH = 9 / 8
+
 # A program that is refused while it sends must be able to read why; nothing of this is kept.
 DROPPED_LIMIT = 2 * BODY_LIMIT
 
@@ -55,4 +61,5 @@ def most_memory() -> int:
     """Return how many bytes the agent can make the gateway hold at once."""
     bodies = LARGE_AT_ONCE * BODY_LIMIT + SMALL_AT_ONCE * SMALL
     parsed = PARSED * BODY_LIMIT + VALUES * VALUE_BYTES
-    return CONNECTIONS * PER_CONNECTION + COPIES * bodies + parsed
+    answers = int(GROWTH * ANSWERS)
+    return CONNECTIONS * PER_CONNECTION + COPIES * bodies + answers + parsed

@@ -16,8 +16,8 @@ import aiohttp
 
 from afresh.episode.gateway.agent_connection import Connections
 from afresh.episode.gateway.agent_request import HungUp, Request
-from afresh.episode.gateway.answer_reader import AnswerReader
-from afresh.episode.gateway.bounds import BACKLOG, Patience
+from afresh.episode.gateway.answer_reader import AnswerReader, Room
+from afresh.episode.gateway.bounds import ANSWERS, BACKLOG, Patience
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Fault, Route, Upstream
 from afresh.episode.gateway.outage import is_too_long
@@ -87,6 +87,7 @@ class Forwarder:
         self._meter = meter
         self._session = session
         self._desk = BodyDesk(upstream)
+        self._room = Room(ANSWERS)
         self._settled = asyncio.Condition()
 
     async def handle(self, request: Request) -> None:
@@ -131,9 +132,10 @@ class Forwarder:
         if answer.status >= 300:
             await self._refused(request, answer, turn, held)
             return
-        reader = AnswerReader(self._upstream.api, answer.content_type)
+        reader = AnswerReader(self._upstream.api, answer.content_type, self._room)
         turn.answer = reader.answer
-        await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
+        with contextlib.closing(reader):
+            await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
 
     async def _answer_of_model(
         self, request: Request, held: contextlib.AsyncExitStack
