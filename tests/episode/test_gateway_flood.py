@@ -238,6 +238,20 @@ async def test_request_is_kept_from_being_read_while_others_are_answered_before_
         await asyncio.to_thread(gateway.close)
 
 
+async def test_values_do_not_hide_behind_another_encoding():
+    """A sign whose bytes have a quotation mark in them would turn texts and values round."""
+    body = ('{"a":["\u2200",' + "[]," * VALUES + '"\u2200"]}').encode("utf-16-le")
+    async with providing(answers(200, MESSAGE)) as provider:
+        gateway = make_gateway(provider.url)
+        gateway.open()
+        host, _, port = gateway.url.removeprefix("http://").partition(":")
+        told = await say((host, int(port)), plain(body=body))
+        await asyncio.to_thread(gateway.close)
+
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert provider.asked == []
+
+
 async def test_connection_that_waits_makes_room_for_a_new_one_and_one_at_work_does_not():
     gate = asyncio.Event()
     async with providing(streams(*events(), gate=gate)) as provider:

@@ -85,7 +85,7 @@ class BodyDesk:
         if _has_too_many_values(body):
             raise Refused(413, TOO_LARGE)
         try:
-            asked = json.loads(body)
+            asked = json.loads(body.decode())  # of other encodings the values are not counted
             if not isinstance(asked, dict):
                 raise Refused(400, NOT_JSON)
             self._keep_inside(asked)
