@@ -49,6 +49,13 @@ def test_the_report_url_is_one_that_a_runner_can_post_to(given: str, want: str |
     assert want is None or urlsplit(want).port in (8080, None)
 
 
+def test_episodes_are_checked_unless_that_is_switched_off() -> None:
+    unchecked = Settings.from_environment({**GOOD, "AFRESH_CHECK_EPISODES": "false"})
+
+    assert Settings.from_environment(GOOD).checks_episodes
+    assert not unchecked.checks_episodes
+
+
 BAD = [
     pytest.param({}, "AFRESH_RUNNER_IMAGE is not set", id="no image"),
     pytest.param({**GOOD, "AFRESH_WORKERS": "many"}, "AFRESH_WORKERS must be", id="not a number"),

@@ -7,6 +7,7 @@ LOG_LEVELS = ("INFO", "DEBUG", "WARNING", "ERROR")
 LOG_FORMATS = ("json", "console")
 LAST_PORT = 65535
 MOST_WORKERS = 1000
+SWITCH = ("true", "false")
 POD_USERS = ("derived", "namespace")
 
 
@@ -22,6 +23,7 @@ class Settings:
     `lease_name` is the Lease by which one of several operators leads; None: this one is alone.
     `pod_ip` is where the others find its report endpoint. `report_secret` is the Secret with the
     key of that endpoint, which all operators share; None: a key of this process alone.
+    `checks_episodes`: a Job or a pod counts only with the seal that it was made with.
     """
 
     runner_image: str
@@ -34,6 +36,7 @@ class Settings:
     lease_name: str | None = None
     report_secret: str | None = None
     pod_ip: str = ""
+    checks_episodes: bool = True
     log_level: str = "INFO"
     log_format: str = "json"
 
@@ -60,6 +63,7 @@ class Settings:
             lease_name=lease or None,
             report_secret=environment.get("AFRESH_REPORT_SECRET") or None,
             pod_ip=address or "",
+            checks_episodes=_one_of(environment, "AFRESH_CHECK_EPISODES", SWITCH) == "true",
             log_level=_one_of(environment, "AFRESH_LOG_LEVEL", LOG_LEVELS),
             log_format=_one_of(environment, "AFRESH_LOG_FORMAT", LOG_FORMATS),
         )

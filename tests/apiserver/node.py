@@ -34,6 +34,8 @@ class Node:
     judge: Judge = succeed
     seconds: float = 0.05
     tell: Callable[[Report], Report] = field(default=lambda told: told)
+    admit: Callable[[dict[str, Any]], dict[str, Any]] = field(default=lambda pod: pod)
+    """What webhooks make of a pod."""
     pause: float = 0.02
     """Seconds between two looks for Jobs."""
     started: list[tuple[str, str]] = field(default_factory=list)
@@ -98,9 +100,8 @@ class Node:
                          "labels": template["metadata"]["labels"],
                          "annotations": template["metadata"]["annotations"],
                          "ownerReferences": [owner]},
-            "spec": {"containers": [{"name": "runner", "image": "i"}],
-                     "automountServiceAccountToken": False},
+            "spec": template["spec"],
         }  # fmt: skip
         with suppress(ConflictError):
-            return await self.kube.create(PODS, self.namespace, body)
+            return await self.kube.create(PODS, self.namespace, self.admit(body))
         return await self.kube.get(PODS, self.namespace, name)

@@ -69,7 +69,7 @@ async def test_operators_that_start_at_once_agree_on_one_key_and_a_later_one_tak
 
     assert len({keys.pins() for keys in (first, second, third, later)}) == 1
     assert len(set(first.pins())) == 2
-    assert sorted(data_of(kubectl)) == ["current", "following", "since"]
+    assert sorted(data_of(kubectl)) == ["current", "following", "seal", "since"]
 
 
 @pytest.mark.parametrize("server_side", [False, True], ids=["client-side", "server-side"])
@@ -91,7 +91,8 @@ async def test_applying_the_manifest_again_leaves_the_key_as_it_is(
 async def test_the_key_that_follows_an_old_one_is_the_one_that_orders_have_pinned(
     kubes: list[Kube], kubectl: Kubectl
 ) -> None:
-    before = (await opened(kubes[0])).pins()
+    first = await opened(kubes[0])
+    before, seal = first.pins(), first.seal()
     since(kubectl, LIFE - timedelta(days=1))
     young = (await opened(kubes[1])).pins()
     since(kubectl, LIFE + timedelta(days=1))
@@ -100,6 +101,7 @@ async def test_the_key_that_follows_an_old_one_is_the_one_that_orders_have_pinne
     assert young == before
     assert {keys.pins()[0] for keys in changed} == {before[1]}
     assert len({keys.pins() for keys in changed}) == 1
+    assert {keys.seal() for keys in changed} == {seal}
     assert changed[0].pins()[1] not in before
 
 
@@ -156,6 +158,18 @@ async def test_a_secret_that_was_emptied_or_spoilt_gets_the_keys_back_that_order
     assert (await opened(kubes[1])).pins() == before
 
 
+async def test_the_key_of_the_seals_stays_where_the_others_are_made_anew(
+    kubes: list[Kube], kubectl: Kubectl
+) -> None:
+    before = await opened(kubes[0])
+    patch(kubectl, '{"data": {"current": null, "following": null}}')
+    after = await opened(kubes[1])
+
+    assert set(before.pins()).isdisjoint(after.pins())
+    assert before.seal()
+    assert before.seal() == after.seal()
+
+
 async def test_an_operator_that_may_not_write_now_follows_the_one_that_does(
     kubes: list[Kube], kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,3 +193,4 @@ async def test_without_a_secret_that_may_be_read_an_operator_has_keys_of_its_own
 
     pins = {pin for keys in (alone, forbidden, missing) for pin in keys.pins()}
     assert len(pins) == 6
+    assert [keys.seal() for keys in (alone, forbidden, missing)] == [None] * 3

@@ -107,6 +107,13 @@ def test_where_the_namespace_chooses_users_the_pod_names_none() -> None:
     assert environment_of(objects)["AFRESH_POD_USERS"] == "namespace"
 
 
+def test_where_webhooks_change_the_images_of_pods_the_operator_can_be_told_so() -> None:
+    objects = render("afresh", "admission.checkEpisodes=false")
+
+    assert environment_of(objects)["AFRESH_CHECK_EPISODES"] == "false"
+    assert environment_of(render("afresh"))["AFRESH_CHECK_EPISODES"] == "true"
+
+
 def test_one_value_moves_every_image_to_another_registry() -> None:
     objects = render("afresh", f'image.registry="{MIRROR}"', 'image.tag="7"', *EVERY_CLASS)
 

@@ -223,7 +223,7 @@ class Node:
                         }
                     ],
                 },
-                "spec": {},
+                "spec": job["spec"]["template"]["spec"],
             },
         )
         attempts = {member.subtask: member.attempt for member in members}

@@ -22,12 +22,15 @@ from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
+from afresh.kube.seal import Seal
 from tests.kube.api_server import ApiServer, Killed, is_selected
 from tests.kube.node import Branch, Judge, Node, job_of
 from tests.make import NOW, make_class, make_package
 
 MOST_TURNS = 400
 TURN = timedelta(seconds=1)
+RUNNER_IMAGE = "example.com/runner:1"
+SEAL = Seal(b"of all operators")
 KEY = Key("team-a", "token-auth")
 IN_LINE = ("ClassBusy", "GateClosed")
 
@@ -38,9 +41,11 @@ Step = tuple[Callable[["World"], bool], Callable[["World"], None]]
 class Operator:
     """One life of the operator's process: memory that a crash takes away."""
 
-    def __init__(self, api: ApiServer, seen: int | None = None) -> None:
+    def __init__(
+        self, api: ApiServer, seen: int | None = None, runner_image: str = RUNNER_IMAGE
+    ) -> None:
         """List everything; as of the first `seen` changes if that is given."""
-        self.api, self.cache = api, Cache()
+        self.api, self.cache = api, Cache(SEAL)
         self.woken: dict[Key, None] = {}
         self.due: dict[Key, timedelta] = {}
         queue: Any = self
@@ -59,7 +64,8 @@ class Operator:
                 kube=kube,
                 cache=self.cache,
                 isolation=isolation,
-                runner_image="example.com/runner:1",
+                runner_image=runner_image,
+                seal=SEAL,
             ),
             wake=self.add,
         )
@@ -93,7 +99,7 @@ class Operator:
     def take_hint(self, pod: Manifest, told: Report) -> None:
         """What the report endpoint does with a runner's Report."""
         job = pod["metadata"]["ownerReferences"][0]
-        if self.cache.has_job(job["name"]):
+        if self.cache.has_job(job["name"]) and not self.cache.is_strange(PODS, pod):
             self.cache.keep_hint(job["uid"], pod["metadata"]["uid"], told)
             self.add(key_of(pod))
 

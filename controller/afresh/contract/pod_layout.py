@@ -52,3 +52,5 @@ ANNOTATION_GATE = "afresh.dev/gate"
 ANNOTATION_BUDGET = "afresh.dev/budget"
 ANNOTATION_PLAN = "afresh.dev/plan"
 LABEL_AGENT_CLASS = "afresh.dev/agent-class"
+# By which the operator knows what it made.
+ANNOTATION_SEAL = "afresh.dev/seal"

@@ -24,6 +24,7 @@ from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, SUBTASKS, Kube, Manifest, Resource
 from afresh.kube.errors import ConflictError, RefusedError
 from afresh.kube.isolation import Isolation
+from afresh.kube.seal import NO_SEAL, Seal
 from afresh.manifests.job import JobParts, build_job
 from afresh.manifests.subtask import build_subtask
 
@@ -37,6 +38,7 @@ class Applier:
     isolation: Isolation
     runner_image: str
     derives_users: bool = True
+    seal: Seal = NO_SEAL
 
     async def apply(self, seen: Observed, action: Action) -> None:
         """Perform one action. Raises KubeError."""
@@ -83,7 +85,7 @@ class Applier:
             derives_users=self.derives_users,
             **own,
         )
-        return build_job(parts)
+        return self.seal.put_on(build_job(parts))
 
     async def _set_gate(self, namespace: str, action: SetGate) -> None:
         """Change one gate; another's change in between is a conflict, and all is decided anew."""
@@ -109,7 +111,7 @@ class Applier:
             made = await self.kube.create(kind, namespace, body)
         except ConflictError as error:
             made = await self.kube.get(kind, namespace, body["metadata"]["name"])
-            if _is_foreign(made):
+            if _is_foreign(made) or self._is_strange(kind, made, body):
                 raise RefusedError(
                     f"{made['kind']} {made['metadata']['name']} is there already and is not this "
                     "package's; delete it."
@@ -117,6 +119,12 @@ class Applier:
             if _identity(made) != _identity(body) or "deletionTimestamp" in made["metadata"]:
                 raise
         self.cache.put(kind, made)
+
+    def _is_strange(self, kind: Resource, made: Manifest, body: Manifest) -> bool:
+        """Whether somebody else made it in this package's name."""
+        of_package = _identity(made)[0] == _identity(body)[0]
+        is_going = "deletionTimestamp" in made["metadata"]
+        return kind is JOBS and of_package and not is_going and self.cache.is_strange(kind, made)
 
     async def _update_subtask(self, package: WorkPackage, action: UpdateSubtask) -> None:
         raw = self.cache.get(SUBTASKS, package.metadata.namespace, action.name)

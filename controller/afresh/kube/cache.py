@@ -29,6 +29,7 @@ from afresh.kube.client import (
 )
 from afresh.kube.missed import version_of
 from afresh.kube.queue import Key
+from afresh.kube.seal import NO_SEAL, Seal
 from afresh.kube.start_index import StartIndex
 from afresh.kube.wait_index import WaitIndex
 
@@ -51,7 +52,9 @@ SELECTORS = {NETWORK_POLICIES: OURS, JOBS: OF_PACKAGES, PODS: OF_PACKAGES}
 class Cache:
     """Objects by kind, and children by the package whose label they carry."""
 
-    def __init__(self) -> None:
+    def __init__(self, seal: Seal = NO_SEAL) -> None:
+        self._seal = seal
+        self._strange: set[str] = set()
         self._objects: dict[Resource, dict[Name, Manifest]] = {kind: {} for kind in WATCHED}
         self._children: dict[tuple[Resource, Key], set[Name]] = defaultdict(set)
         self._hints: dict[str, tuple[str, Report]] = {}
@@ -76,6 +79,7 @@ class Cache:
         if known:
             self._unindex(kind, known)
         self._objects[kind][name] = _slim(kind, body)
+        self._note_strange(kind, body)
         self._index(kind, name, body)
         package = package_of(body)
         if package:
@@ -89,6 +93,7 @@ class Cache:
             return
         self._gone[kind][_uid(body)] = version_of(body)
         self._unindex(kind, self._objects[kind].pop(name, body))
+        self._strange.discard(_uid(body))
         if kind is JOBS:
             self._unfinished.discard(name)
             self.starts.drop_job(body)
@@ -98,6 +103,13 @@ class Cache:
         if kind is WORK_PACKAGES:
             self.branches.drop(body)
             self.waits.drop(Key(*name))
+
+    def is_strange(self, kind: Resource, body: Manifest) -> bool:
+        """Whether a Job or a pod is not what the operator made, whatever it says of itself."""
+        known = self._objects[kind].get(name_of(body))
+        if known and _uid(known) == _uid(body):
+            return _uid(body) in self._strange
+        return self._seal.is_broken(kind, body)
 
     def keep_hint(self, job: str, pod: str, report: Report) -> None:
         """Keep what the runner in `pod` has reported (both by UID), until the Job is gone."""
@@ -166,6 +178,9 @@ class Cache:
         return gone
 
     def _index(self, kind: Resource, name: Name, body: Manifest) -> None:
+        if _uid(body) in self._strange:
+            self._unfinished.discard(name)
+            return
         if kind is JOBS:
             self._note_end(name, body)
             self.starts.put_job(self._objects[JOBS][name], runs=name in self._unfinished)
@@ -175,6 +190,15 @@ class Cache:
             self.branches.put(body)
             self.waits.put(Key(*name), body)
             self._in_line[_line_of(body)].add(name)
+
+    def _note_strange(self, kind: Resource, body: Manifest) -> None:
+        """Look while all of it is here: what is kept has no template."""
+        if kind in (JOBS, PODS) and self._seal.is_broken(kind, body):
+            self._strange.add(_uid(body))
+            if kind is JOBS:
+                self.starts.drop_job(body)
+        else:
+            self._strange.discard(_uid(body))
 
     def _note_end(self, name: Name, job: Manifest) -> None:
         if has_ended(job) or "deletionTimestamp" in job["metadata"]:

@@ -31,7 +31,14 @@ from afresh.kube.client import (
 from afresh.kube.errors import UnreadableError
 from afresh.kube.isolation import Isolation
 from afresh.kube.others import others
-from afresh.kube.parse import is_readable, members_of, parse_episode, parse_orphan, parse_time
+from afresh.kube.parse import (
+    attempt_of,
+    is_readable,
+    members_of,
+    parse_episode,
+    parse_orphan,
+    parse_time,
+)
 from afresh.kube.queue import Key
 from afresh.kube.start_events import StartEvents
 
@@ -88,6 +95,7 @@ class Observer:
         return parse(AgentClass, raw) if raw else None
 
     async def _episodes(self, key: Key, package: WorkPackage, now: datetime) -> tuple[Episode, ...]:
+        self._refuse_strange_jobs(key, package)
         await self._look_for_lost_jobs(key, package)
         jobs = self._jobs(key, package)
         pods: dict[str, list[Manifest]] = defaultdict(list)
@@ -95,7 +103,7 @@ class Observer:
             pods[str(_controller(pod))].append(pod)
         episodes = [
             await self._episode(
-                package, job, _pod_of(job, pods.pop(job["metadata"]["uid"], [])), now
+                package, job, self._pod_of(package, job, pods.pop(job["metadata"]["uid"], [])), now
             )
             for job in jobs
         ]
@@ -104,7 +112,7 @@ class Observer:
             parse_orphan(pod)
             for left in pods.values()
             for pod in left
-            if pod.get("status", {}).get("phase") not in POD_ENDS or is_readable(pod)
+            if not self.cache.is_strange(PODS, pod) and (not _has_ended(pod) or is_readable(pod))
         ]
         ours = [item for item in orphans if item and item.name == _name_of(package, item)]
         return (*episodes, *ours)
@@ -114,8 +122,51 @@ class Observer:
 
         Its record is what counts; another version's operator may have made it.
         """
-        mine = [job for job in self.cache.children(JOBS, key) if _owned(job, package)]
+        mine = [
+            job
+            for job in self.cache.children(JOBS, key)
+            if _owned(job, package)
+            and not self.cache.is_strange(JOBS, job)
+            and _is_named_so(package, job)
+        ]
         return [job for job in mine if not has_ended(job) or is_readable(job)]
+
+    def _refuse_strange_jobs(self, key: Key, package: WorkPackage) -> None:
+        """Raise UnreadableError where a Job that is not ours stands in the place of one of ours.
+
+        Any other is nobody's concern, until a name of ours is taken.
+        """
+        running = _running(package)
+        if not running:
+            return
+        strange = [
+            job for job in self.cache.children(JOBS, key) if self.cache.is_strange(JOBS, job)
+        ]
+        if not strange:
+            return
+        pods = self.cache.children(PODS, key)
+        ours = [pod for pod in pods if not self.cache.is_strange(PODS, pod) and is_readable(pod)]
+        for item in (*self._jobs(key, package), *ours):
+            _take_out(running, item)
+        names = _names_of(package)
+        for job in strange if running else ():
+            if job["metadata"]["name"] in names:
+                raise UnreadableError(_not_ours("Job", job))
+
+    def _pod_of(self, package: WorkPackage, job: Manifest, pods: list[Manifest]) -> Manifest | None:
+        """The Job's pod. Raises UnreadableError if there is only one that is none of the Job's."""
+        strange = [pod for pod in pods if self.cache.is_strange(PODS, pod)]
+        if not strange:
+            return _pod_of(job, pods)
+        found = _pod_of(job, [pod for pod in pods if pod not in strange])
+        taken = _pod_of(job, strange)
+        # The Job controller counts any pod: the Job may have ended while its own pod works.
+        is_told = found and (_has_ended(found) or not has_ended(job))
+        if is_told or taken is None:
+            return found
+        if _unrecorded(package, parse_episode(job, None, hint=None, refusal=None)):
+            raise UnreadableError(_not_ours("pod", taken))
+        return found
 
     async def _episode(
         self, package: WorkPackage, job: Manifest, pod: Manifest | None, now: datetime
@@ -134,7 +185,8 @@ class Observer:
         )
         for fresh in found:
             self.cache.put(PODS, fresh)
-        return parse_episode(job, _pod_of(job, found), hint=hint, refusal=refusal)
+        fresh_pod = self._pod_of(package, job, found)
+        return parse_episode(job, fresh_pod, hint=hint, refusal=refusal)
 
     def _hint(self, job: Manifest, pod: Manifest | None) -> Report | None:
         """What the pod's runner has reported; a Job that goes on may have a new pod."""
@@ -144,13 +196,11 @@ class Observer:
 
     async def _look_for_lost_jobs(self, key: Key, package: WorkPackage) -> None:
         """Make sure that a Job and its pod are really gone before the cache's word is taken."""
-        running = {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
+        running = _running(package)
         if not running:
             return
         for job in self._jobs(key, package):
-            for member in members_of(job):
-                if running.get(member.subtask) == member.attempt:
-                    del running[member.subtask]
+            _take_out(running, job)
         if not running:
             return
         ours = f"{LABEL_PACKAGE}={key.name},{OURS}"
@@ -170,6 +220,34 @@ def parse(kind: type[K], raw: Manifest) -> K:
         raise UnreadableError(
             f"The {kind.__name__} {name} cannot be read: {where}: {first['msg']}; correct it."
         ) from error
+
+
+def _running(package: WorkPackage) -> dict[str, int]:
+    """The attempts of the subtasks that are in an episode as far as is recorded."""
+    return {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
+
+
+def _take_out(running: dict[str, int], item: Manifest) -> None:
+    """Take out of `running` what the Job or the pod is the episode of."""
+    for member in members_of(item):
+        if running.get(member.subtask) == member.attempt:
+            del running[member.subtask]
+
+
+def _names_of(package: WorkPackage) -> set[str]:
+    """The names of the Jobs of the last attempts: an episode has that of its first subtask."""
+    metadata = package.metadata
+    return {
+        job_name(metadata.name, record.id, record.attempts, metadata.uid)
+        for record in package.status.subtasks
+    }
+
+
+def _not_ours(kind: str, item: Manifest) -> str:
+    return (
+        f"The {kind} {item['metadata']['name']} is not as the operator made it: delete it, or undo "
+        "what changed it; until then its result does not count and nothing starts."
+    )
 
 
 def _owned(item: Manifest, package: WorkPackage) -> bool:
@@ -195,6 +273,10 @@ def _is_of_former_run(pod: Manifest, job: Manifest) -> bool:
     return not since or parse_time(pod["metadata"]["creationTimestamp"]) < parse_time(since)
 
 
+def _has_ended(pod: Manifest) -> bool:
+    return pod.get("status", {}).get("phase") in POD_ENDS
+
+
 def _told(episode: Episode) -> bool:
     return episode.report is not None and episode.report.final
 
@@ -215,9 +297,24 @@ def _waits(record: SubtaskRecord | None, member: Member) -> bool:
     return running or member.attempt > record.attempts
 
 
+def _is_named_so(package: WorkPackage, job: Manifest) -> bool:
+    """Whether the Job has the name of its episode; one that says of none is told of elsewhere.
+
+    A copy of an older package's Job, which had the same name, does not.
+    """
+    if not is_readable(job):
+        return True
+    members, attempt = members_of(job), attempt_of(job)
+    return bool(job["metadata"]["name"] == _name(package, members, attempt))
+
+
 def _name_of(package: WorkPackage, episode: Episode) -> str:
+    return _name(package, episode.members, episode.attempt)
+
+
+def _name(package: WorkPackage, members: tuple[Member, ...], attempt: int) -> str:
     metadata = package.metadata
-    if not episode.members:
-        return sync_name(metadata.name, episode.attempt, metadata.uid)
-    first = episode.members[0]
+    if not members:
+        return sync_name(metadata.name, attempt, metadata.uid)
+    first = members[0]
     return job_name(metadata.name, first.subtask, first.attempt, metadata.uid)

@@ -29,6 +29,7 @@ from afresh.kube.report_keys import ReportKeys
 from afresh.kube.report_server import ReportServer
 from afresh.kube.resync import Resync
 from afresh.kube.scrape import Scrape
+from afresh.kube.seal import Seal
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
 from afresh.metrics import registry
@@ -81,7 +82,8 @@ async def _lead(
     stuck_seconds: float,
 ) -> None:
     """Do the operator's work until `stop` is set."""
-    cache, queue = Cache(), KeyQueue()
+    seal = Seal(keys.seal(), doubts=settings.checks_episodes)
+    cache, queue = Cache(seal), KeyQueue()
     classes = KeyQueue(registry.CLASS_CONTROLLER)
     waker = Waker(cache, queue, classes)
     health.checks += [lambda: _stuck(queue, stuck_seconds), waker.missed.late]
@@ -139,6 +141,7 @@ def _loop(settings: Settings, kube: Kube, keys: ReportKeys, cache: Cache, queue:
             isolation=isolation,
             runner_image=settings.runner_image,
             derives_users=settings.pod_users == "derived",
+            seal=Seal(keys.seal()),
         ),
         wake=queue.add,
     )

@@ -120,6 +120,12 @@ def members_of(item: Manifest) -> tuple[Member, ...]:
     return members
 
 
+def attempt_of(item: Manifest) -> int:
+    """Return the number of a Job's or a pod's episode. Raises UnreadableError."""
+    attempt: int = _facts(item)["attempt"]
+    return attempt
+
+
 def is_readable(item: Manifest) -> bool:
     """Whether a Job or a pod still says which episode it is."""
     try:

@@ -1,4 +1,4 @@
-"""The key of the report endpoint, which all operators share by one Secret, and the key after it.
+"""The keys that all operators share by one Secret: the report endpoint's, and the seals'.
 
 Owns what stands in that Secret, the only one that the operator reads. Orders pin both keys, so an
 episode that began before the change of a key knows the one that follows.
@@ -6,8 +6,9 @@ episode that began before the change of a key knows the one that follows.
 
 import asyncio
 import base64
+import secrets
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from afresh import clock
@@ -22,15 +23,17 @@ LIFE = timedelta(days=90)
 LOOK_SECONDS = 300.0
 TRY_SECONDS = 2.0
 ROUNDS = 10
+SEAL_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """The key in use since a time, and the one after it."""
+    """The key in use since a time, and the one after it; `seal` is the key of the seals on Jobs."""
 
     current: str
     following: str
     since: datetime
+    seal: str
 
 
 class ReportKeys:
@@ -42,6 +45,7 @@ class ReportKeys:
         self._pair: KeyPair | None = None
         self._context: ssl.SSLContext | None = None
         self._pins: tuple[str, ...] = ()
+        self._seal: bytes | None = None
 
     async def open(self) -> None:
         """Return once there is a key. Raises ConfigurationError where none can be made.
@@ -78,6 +82,10 @@ class ReportKeys:
         """Return the pins of the key in use and of the one after it."""
         return self._pins
 
+    def seal(self) -> bytes | None:
+        """Return the key of the seals; None where no other operator would have the same."""
+        return self._seal
+
     async def _look(self) -> None:
         if self._name is None:
             self._use(await _fresh())
@@ -85,7 +93,7 @@ class ReportKeys:
         for _ in range(ROUNDS):
             found = await self._kube.get(SECRETS, self._kube.namespace, self._name)
             stored = _read(found)
-            wanted = await self._wanted(stored)
+            wanted = await self._wanted(stored, _seal_in(found))
             if wanted != stored and self._kube.write_seconds() > 0:
                 try:
                     await self._write(found, wanted)
@@ -95,21 +103,24 @@ class ReportKeys:
                 stored = wanted
             if stored:
                 self._use(stored)
+                self._seal = bytes.fromhex(stored.seal)
             return
         raise ConflictError(f"the Secret {self._name} changes all the time")
 
-    async def _wanted(self, stored: KeyPair | None) -> KeyPair:
+    async def _wanted(self, stored: KeyPair | None, seal: str | None) -> KeyPair:
         if stored is None:  # emptied by hand: episodes know the keys that were there
-            return self._pair or await _fresh()
+            pair = self._pair or await _fresh()
+            return replace(pair, seal=seal) if seal else pair
         if abs(clock.now() - stored.since) < LIFE:  # clocks differ; one may have been far ahead
             return stored
-        return KeyPair(stored.following, await make_key(), clock.now())
+        return KeyPair(stored.following, await make_key(), clock.now(), stored.seal)
 
     async def _write(self, found: Manifest, pair: KeyPair) -> None:
         texts = {
             "current": pair.current,
             "following": pair.following,
             "since": pair.since.isoformat(),
+            "seal": pair.seal,
         }
         data = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
         version = found["metadata"]["resourceVersion"]
@@ -128,23 +139,32 @@ class ReportKeys:
 
 
 async def _fresh() -> KeyPair:
-    return KeyPair(await make_key(), await make_key(), clock.now())
+    return KeyPair(await make_key(), await make_key(), clock.now(), secrets.token_hex(SEAL_BYTES))
 
 
 def _read(secret: Manifest) -> KeyPair | None:
     """The keys in the Secret; None if it has none that can be used."""
     data = secret.get("data") or {}
     try:
-        current, following, since = (
+        current, following, since, seal = (
             base64.b64decode(data[name][:MOST_BYTES], validate=True).decode("ascii")
-            for name in ("current", "following", "since")
+            for name in ("current", "following", "since", "seal")
         )
         for key in (current, following):
             server_context(key)
             pin_of_key(key)
         begun = datetime.fromisoformat(since)
-        if begun.tzinfo is None:
+        if begun.tzinfo is None or seal != _seal_in(secret):
             return None
     except (KeyError, TypeError, ValueError):
         return None
-    return KeyPair(current, following, begun)
+    return KeyPair(current, following, begun, seal)
+
+
+def _seal_in(secret: Manifest) -> str | None:
+    """The key of the seals in the Secret, whatever else is there; None if it cannot be used."""
+    try:
+        text = base64.b64decode(secret["data"]["seal"], validate=True).decode("ascii")
+        return text if len(bytes.fromhex(text)) == SEAL_BYTES else None
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -85,7 +85,8 @@ class ReportServer:
         pod = self.cache.get(PODS, namespace[0], extra[POD_NAME])
         if pod is None:
             pod = await self.kube.get(PODS, namespace[0], extra[POD_NAME])
-        return pod if pod["metadata"]["uid"] == extra.get(POD_UID) else None
+        is_reporter = pod["metadata"]["uid"] == extra.get(POD_UID)
+        return pod if is_reporter and not self.cache.is_strange(PODS, pod) else None
 
     def _job_of(self, pod: Manifest) -> Manifest | None:
         """The Job that the operator made and that controls the pod."""
@@ -95,7 +96,8 @@ class ReportServer:
         if uid is None or package is None:
             return None
         jobs = self.cache.children(JOBS, package)
-        return next((job for job in jobs if job["metadata"]["uid"] == uid), None)
+        job = next((job for job in jobs if job["metadata"]["uid"] == uid), None)
+        return None if job is None or self.cache.is_strange(JOBS, job) else job
 
 
 def _answer(status: int, text: str) -> Answer:

@@ -1,0 +1,212 @@
+"""The seal on what the operator makes: whether a Job or a pod is still what it made.
+
+Labels and owners can be written by whoever makes Jobs. The seal is a keyed digest in an annotation
+of the Job and of its pod, over everything on which their word rests. Owns what that is. What
+admission and queues add at any time (defaults, sidecars, tolerations, resources) is not part of it.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from afresh.contract.pod_layout import AGENT, ANNOTATION_SEAL, RUNNER, VERIFY
+from afresh.kube.client import JOBS, Manifest, Resource
+
+OURS = (RUNNER, AGENT, VERIFY)
+WORDS = "afresh.dev/"
+# What the API server fills in, writes in another way, or leaves out where it is old.
+UNSTEADY = frozenset(
+    {"defaultMode", "apiVersion", "sizeLimit", "recursiveReadOnly", "mountPropagation"}
+)
+MESSAGE_PATH, MESSAGE_POLICY = "/dev/termination-log", "File"
+# Where webhooks put tokens and authorities, and no program looks for code.
+INJECTED = ("/var/run/secrets/", "/run/secrets/", "/etc/ssl/", "/etc/pki/")
+# Variables by which a program loads other code, or does other things than it is told.
+LOADS = ("LD_", "PYTHON", "GIT_", "AFRESH_", "BASH_", "NODE_OPTIONS", "PATH", "ENV", "HOME")
+OF_POD = ("hostAliases", "hostIPC", "hostNetwork", "hostPID", "shareProcessNamespace")
+OF_CONTAINER = (
+    "name",
+    "image",
+    "command",
+    "args",
+    "workingDir",
+    "envFrom",
+    "lifecycle",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "volumeDevices",
+)
+
+
+class Seal:
+    """Seals Jobs and tells sealed ones from others. Without a key nothing is sealed or doubted."""
+
+    def __init__(self, key: bytes | None, *, doubts: bool = True) -> None:
+        """Use `key`. Not `doubts`: seal, and take everything for the operator's own."""
+        self._key = key
+        self._doubts = doubts
+
+    def put_on(self, job: Manifest) -> Manifest:
+        """Return the Job with its seal, which its pod will have as well."""
+        if self._key is None:
+            return job
+        template = job["spec"]["template"]
+        names = {item["name"]: _names(item) for item in template["spec"]["containers"]}
+        seal = self._seal(_home(job), template, names)
+        return {
+            **job,
+            "metadata": _with_seal(job["metadata"], seal),
+            "spec": {
+                **job["spec"],
+                "template": {**template, "metadata": _with_seal(template["metadata"], seal)},
+            },
+        }
+
+    def is_broken(self, kind: Resource, body: Manifest) -> bool:
+        """Whether a Job or a pod is not, or no longer, what an operator with this key made."""
+        if self._key is None or not self._doubts:
+            return False
+        try:
+            if kind is JOBS:
+                template = body["spec"]["template"]
+                alike = _words(body["metadata"]) == _words(template["metadata"], without_order=True)
+                return not (alike and self._holds(_home(body), template))
+            return not self._holds(_home_of_pod(body), body)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return True
+
+    def _holds(self, home: tuple[str, str], pod: Manifest) -> bool:
+        seal = pod["metadata"]["annotations"][ANNOTATION_SEAL]
+        names = json.loads(seal)["env"]
+        return hmac.compare_digest(self._seal(home, pod, names).encode(), seal.encode())
+
+    def _seal(self, home: tuple[str, str], pod: Manifest, names: dict[str, list[str]]) -> str:
+        said = [home, _words(pod["metadata"]), _essence(pod["spec"], names), names]
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        mac = hmac.new(self._key or b"", text.encode(), hashlib.sha256).hexdigest()
+        return json.dumps({"env": names, "mac": mac}, sort_keys=True, separators=(",", ":"))
+
+
+NO_SEAL = Seal(None)
+
+
+def _home(job: Manifest) -> tuple[str, str]:
+    return job["metadata"]["namespace"], job["metadata"]["name"]
+
+
+def _home_of_pod(pod: Manifest) -> tuple[str, str]:
+    """The namespace and the name of the Job. Raises KeyError and ValueError where there is none."""
+    metadata = pod["metadata"]
+    (owner,) = (item for item in metadata["ownerReferences"] if item.get("controller"))
+    if owner["kind"] != "Job" or not metadata["name"].startswith(owner["name"] + "-"):
+        raise ValueError(metadata["name"])
+    return metadata["namespace"], owner["name"]
+
+
+def _with_seal(metadata: Manifest, seal: str) -> Manifest:
+    notes = metadata.get("annotations", {})
+    return {**metadata, "annotations": {**notes, ANNOTATION_SEAL: seal}}
+
+
+def _words(metadata: Manifest, *, without_order: bool = False) -> dict[str, dict[str, str]]:
+    """The labels and annotations of our own, without the seal itself."""
+    left_out = {ANNOTATION_SEAL, *(ONLY_ON_POD if without_order else ())}
+    return {
+        part: {
+            name: value
+            for name, value in metadata.get(part, {}).items()
+            if name.startswith(WORDS) and name not in left_out
+        }
+        for part in ("labels", "annotations")
+    }
+
+
+ONLY_ON_POD = (WORDS + "order", WORDS + "passwd")
+
+
+def _names(container: Manifest) -> list[str]:
+    return [item["name"] for item in container.get("env", [])]
+
+
+def _essence(spec: Manifest, names: dict[str, list[str]]) -> Any:
+    """What of a pod's spec its word rests on."""
+    ours = [item for item in spec["containers"] if item["name"] in OURS]
+    mounts = [mount for item in ours for mount in item.get("volumeMounts", [])]
+    volumes = {mount["name"] for mount in mounts if not _may_be_injected(mount["mountPath"])}
+    others = [
+        *(item for item in spec["containers"] if item["name"] not in OURS),
+        *spec.get("initContainers", []),
+        *spec.get("ephemeralContainers", []),
+    ]
+    found = {
+        **{key: spec.get(key) for key in OF_POD},
+        "account": _unless(spec.get("serviceAccountName"), "default"),
+        "containers": [_container(item, names.get(item["name"], []), volumes) for item in ours],
+        "volumes": sorted(
+            (item for item in spec.get("volumes", []) if item["name"] in volumes),
+            key=lambda item: str(item["name"]),
+        ),
+        "others": [
+            mount["mountPath"]
+            for item in others
+            for mount in item.get("volumeMounts", [])
+            if mount["name"] in volumes
+        ],
+    }
+    return _steady(found)
+
+
+def _container(container: Manifest, names: Iterable[str], volumes: set[str]) -> Manifest:
+    security = container.get("securityContext") or {}
+    wanted = frozenset(names)
+    return {
+        **{key: container.get(key) for key in OF_CONTAINER},
+        "env": [
+            item
+            for item in container.get("env", [])
+            if item["name"] in wanted or item["name"].startswith(LOADS)
+        ],
+        "mounts": sorted(
+            (
+                item
+                for item in container.get("volumeMounts", [])
+                if item["name"] in volumes or not _may_be_injected(item["mountPath"])
+            ),
+            key=lambda item: str(item["mountPath"]),
+        ),
+        "messages": [
+            _unless(container.get("terminationMessagePath"), MESSAGE_PATH),
+            _unless(container.get("terminationMessagePolicy"), MESSAGE_POLICY),
+        ],
+        "rights": [
+            security.get("privileged"),
+            security.get("allowPrivilegeEscalation"),
+            (security.get("capabilities") or {}).get("add"),
+        ],
+    }
+
+
+def _may_be_injected(path: str) -> bool:
+    """Whether a webhook may mount a volume of its own there."""
+    return path.startswith(INJECTED) and ".." not in path
+
+
+def _unless(value: Any, usual: str) -> Any:
+    return None if value == usual else value
+
+
+def _steady(value: Any) -> Any:
+    """Return the value as it is alike before and after the API server has stored it."""
+    if isinstance(value, dict):
+        items = {key: _steady(item) for key, item in value.items() if key not in UNSTEADY}
+        return {key: item for key, item in items.items() if not _is_absent(item)}
+    if isinstance(value, list | tuple):
+        return [_steady(item) for item in value]
+    return value
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value is False or value in ("", [], {})
