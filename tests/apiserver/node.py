@@ -87,6 +87,7 @@ class Node:
             "conditions": [scheduled],
             "containerStatuses": containers,
         }
+        pod = await self.kube.get(PODS, self.namespace, pod["metadata"]["name"])
         await self.kube.replace_part(PODS, pod, "status", status)
 
     async def _create_pod(self, job: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +101,8 @@ class Node:
                          "labels": template["metadata"]["labels"],
                          "annotations": template["metadata"]["annotations"],
                          "ownerReferences": [owner]},
-            "spec": template["spec"],
+            # Where nothing makes accounts for pods, nothing gives them one either.
+            "spec": template["spec"] | {"serviceAccountName": "default"},
         }  # fmt: skip
         with suppress(ConflictError):
             return await self.kube.create(PODS, self.namespace, self.admit(body))

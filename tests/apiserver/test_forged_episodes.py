@@ -31,7 +31,7 @@ def operator(
     helm: Path, kubectl: Kubectl, kubeconfig: Path, namespace: str, tmp_path: Path
 ) -> Iterator[OperatorProcess]:
     kubectl("delete", "secret", REPORT_SECRET, "-n", RELEASE_NAMESPACE, "--ignore-not-found")
-    grant(kubectl, rendered(helm, f"namespaces={{{namespace}}}"))
+    grant(kubectl, rendered(helm, f"namespaces={{{namespace}}}", "replicas=2"))
     known = token(kubectl, kubeconfig, tmp_path).kubeconfig
     settings = {"AFRESH_REPORT_SECRET": REPORT_SECRET}
     process = OperatorProcess(known, namespace, tmp_path / "log", settings=settings)
