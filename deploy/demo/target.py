@@ -22,7 +22,7 @@ IMAGES = ("runner", "operator", "agent-claude", "demo")
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message is one sentence with the mend."""
+    """The demo cannot go on; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

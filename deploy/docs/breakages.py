@@ -1,4 +1,4 @@
-"""What can be wrong with a package or around it, and its mend; one thing at a time."""
+"""What can be wrong with a package or around it, and its remedy; one thing at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ def created_in(world: World) -> Iterator[World]:
 def _events(items: Sequence[Breakage]) -> Iterator[Event]:
     for item in items:
         yield Event(item.name, item.cause, _coming(item))
-        yield Event("mended", item.cause, _going(item))
+        yield Event("corrected", item.cause, _going(item))
 
 
 def _coming(item: Breakage) -> Callable[[World], World | None]:

@@ -73,7 +73,7 @@ PACKAGE = Diagram(
     interruptions=(PackagePhase.STALLED, PackagePhase.SUSPENDED),
     due_after={
         START: "created",
-        PackagePhase.STALLED: "mended",
+        PackagePhase.STALLED: "corrected",
         PackagePhase.SUSPENDED: "resumed, edited",
     },
 )

@@ -44,7 +44,7 @@ def main() -> int:
     try:
         site = build(Path())
     except SiteError as error:
-        sys.stderr.write(f"{error}\nerror: the site is not built: mend what is named above\n")
+        sys.stderr.write(f"{error}\nerror: the site is not built: correct what is named above\n")
         return 1
     print(f"{site}/index.html")
     return 0

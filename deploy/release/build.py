@@ -34,7 +34,7 @@ _ERRORS = (
 
 
 class TreeError(Exception):
-    """The repository is in no state to be released; the message is one sentence with the mend."""
+    """The repository is in no state to be released; the message is one sentence with the remedy."""
 
 
 def require_ready(repository: Path, version: str) -> None:

@@ -28,7 +28,7 @@ _MARK = "<!-- newest first -->\n"
 
 
 class ChangelogError(Exception):
-    """A fragment or the page is not as it has to be; the message is one sentence with the mend."""
+    """A fragment or the page is not as it has to be; the message says the remedy."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

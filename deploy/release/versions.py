@@ -11,7 +11,7 @@ SOURCE = "pyproject.toml"
 
 
 class VersionError(Exception):
-    """No version, or not the one that is wanted; the message is one sentence with the mend."""
+    """No version, or not the one that is wanted; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

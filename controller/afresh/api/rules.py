@@ -31,7 +31,7 @@ def camel_case(name: str) -> str:
 class Rule:
     """A condition on one object: `cel` for the API server, `holds` for the models.
 
-    The message names the field and says the mend. `holds` is None for a rule about a change, which
+    Its message has field and remedy. `holds` is None for a rule about a change, which
     only the API server sees. `field_path` is where the API server reports it, when not at the
     object itself.
     """

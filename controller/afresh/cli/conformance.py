@@ -50,7 +50,7 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield f"{item.level:<6}  {item.id:<{WIDTH}}  {finding.verdict:<9}  {detail}".rstrip()
         if finding.verdict is Verdict.FAILED:
             yield f"        It {item.level} {item.text}."
-            yield f"        Mend: {item.mend}."
+            yield f"        Remedy: {item.mend}."
     yield "The image conforms." if findings.conforms else "The image does not conform."
 
 

@@ -126,7 +126,7 @@ def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> i
       2    bad use
       3    NeedsReview: a person is to look
       4    Failed: the budget or the episodes are used up
-      5    Stalled for 5 seconds: something is to be mended
+      5    Stalled for 5 seconds: something is to be corrected
       6    deleted
       7    Succeeded, where something else was awaited
       8    Suspended for 5 seconds: nothing starts until it is resumed

@@ -115,4 +115,4 @@ class TableForm(StrEnum):
 
 
 class CommandError(Exception):
-    """The command cannot do what was asked; the message is one sentence with the mend."""
+    """The command cannot do what was asked; the message is one sentence with the remedy."""

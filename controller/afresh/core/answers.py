@@ -33,7 +33,7 @@ IN_QUEUE = (
 
 
 def stall(reason: Reason, message: str) -> Answer:
-    """Say that nothing goes on until somebody mends what the message names."""
+    """Say that nothing goes on until somebody corrects what the message names."""
     return Answer(phase=PackagePhase.STALLED, reason=reason, message=message)
 
 

@@ -70,7 +70,7 @@ Verdict = Live | Ended
 
 # What the kubelet says of a container whose program cannot be run.
 START_ERROR = "StartError"
-# Waiting reasons that no amount of waiting mends.
+# Waiting reasons that no amount of waiting helps.
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )

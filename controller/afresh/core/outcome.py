@@ -17,7 +17,9 @@ class Next(StrEnum):
     REVIEW = "Review"  # a person decides
     RETRY = "Retry"  # a fresh agent, at once
     BACKOFF = "Backoff"  # a fresh agent, later
-    PROBE = "Probe"  # the package stalls; one episode now and then finds out whether it is mended
+    PROBE = (
+        "Probe"  # the package stalls; one episode now and then finds out whether it is corrected
+    )
     STOP = "Stop"  # the package fails until a limit is raised
 
 

@@ -21,7 +21,7 @@ from afresh.core.reasons import Reason
 from afresh.core.settle import Standing
 
 BEHIND = "The plan on the branch is being brought in line with the status."
-# What has to be mended before anything can be done for the package.
+# What has to be corrected before anything can be done for the package.
 HOPELESS = frozenset(
     {
         Reason.BEING_DELETED,

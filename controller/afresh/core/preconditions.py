@@ -1,6 +1,6 @@
 """The rules about what must be so before anything starts: the spec, the branch, the class.
 
-Each is named as the fact that it finds, and stalls the package with the sentence that mends it.
+Each is named as the fact that it finds, and stalls the package with what to do about it.
 """
 
 from collections.abc import Iterator

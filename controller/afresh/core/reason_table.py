@@ -73,7 +73,7 @@ _ABOUT_PACKAGES = (
         "admission policy refused it, a webhook is down, or something else has its name. One Job "
         "waits or is asked for again after 2, 4, 8 ... at most 300 s, of a quota also when an "
         "episode of the namespace ends; the other packages wait.",
-        "Mend what the message quotes."),
+        "Correct what the message quotes."),
     ReasonRow("BeingDeleted", _PACKAGE,
         "The package has been deleted and its episodes are being stopped.",
         _NOTHING),
@@ -229,7 +229,7 @@ _OUTCOMES = (
     ReasonRow("Infrastructure", _ENDED,
         "The pod was lost: a node, an eviction, an image pull, a deadline before the agent ran, or "
         "a repository that cannot be reached. It does not count as a failure.",
-        "Nothing if it passes; else mend what the message names."),
+        "Nothing if it passes; else correct what the message names."),
     ReasonRow("Auth", _ALL,
         "A key or a password is missing or refused: the model's, or the repository's. The package "
         "is stalled and tries again after 30, 60 ... at most 300 s.",
@@ -237,7 +237,7 @@ _OUTCOMES = (
     ReasonRow("Config", _ALL,
         "An image, a Secret's key, the setup command or the repository's address is wrong. The "
         "package is stalled and tries again after 30, 60 ... at most 300 s.",
-        "Mend what the message names; an edit or `afresh retry` tries at once. Another `url`, "
+        "Correct what the message names; an edit or `afresh retry` tries at once. Another `url`, "
         "`baseRef` or `branch` needs the package made anew."),
     ReasonRow("BudgetExceeded", _ALL,
         "`spec.budget` is used up.",

@@ -71,7 +71,7 @@ def episode_running(seen: Observed, standing: Standing) -> Answer | None:
 
 
 def stalled(seen: Observed, standing: Standing) -> Answer | None:
-    """A key or a setting is wrong: nothing starts until it is mended, but for a slow probe."""
+    """A key or a setting is wrong: nothing starts until it is corrected, but for a slow probe."""
     wrong = [record for record in standing.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
         return go_on(seen, standing)

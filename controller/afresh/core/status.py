@@ -235,7 +235,7 @@ def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
 def _kept(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """Return the last attempts; of probes that ended alike one after another only the last.
 
-    A package that waits for somebody to mend it would else lose what happened before.
+    A package that waits for somebody to correct it would else lose what happened before.
     """
     pairs = zip_longest(attempts, attempts[1:])
     told = [attempt for attempt, later in pairs if not (later and _is_repeated(attempt, later))]

@@ -39,7 +39,7 @@ class SecretMount:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
     def require_any(self) -> None:
-        """Make sure that there is a key at all. Raises Ended with what to mend."""
+        """Make sure that there is a key at all. Raises Ended with what to correct."""
         if not any(path.is_file() for path in _listed(self.directory)):
             raise Ended(
                 Outcome.CONFIG,
@@ -48,7 +48,7 @@ class SecretMount:
             )
 
     def require(self, key: str) -> str:
-        """Return the value under `key`. Raises Ended with what to mend."""
+        """Return the value under `key`. Raises Ended with what to correct."""
         value = self.find(key)
         if value is None:
             lacks = (

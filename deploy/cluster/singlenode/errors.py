@@ -2,4 +2,4 @@
 
 
 class ClusterError(Exception):
-    """Something that the user can read and act on: one sentence, with the mend."""
+    """Something that the user can read and act on: one sentence, with the remedy."""

@@ -28,7 +28,7 @@ LEGEND = (
     ("Uncounted", "not the agent's doing, uncounted"),
     ("Running", "runs now"),
     ("queued", "queued, or later in its batch"),
-    ("wait", "waits for a provider, a node or a mend"),
+    ("wait", "waits for a provider, a node or a correction"),
     ("person", "waits for a person"),
     ("fold", "folded: nothing ran"),
 )

@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
     EPISODE = "episode"
     QUEUED = "queued"
-    WAIT = "wait"  # for a provider, a node or a mend
+    WAIT = "wait"  # for a provider, a node or a correction
     PERSON = "person"
 
 

@@ -53,7 +53,7 @@ def _ways_of_package(package: WorkPackage) -> Iterator[Way]:
     place = f"-n {package.metadata.namespace} {package.metadata.name}"
     match package.status.phase:
         case PackagePhase.STALLED:
-            what = "Mend it; where that does not change the package, ask it to go on"
+            what = "Correct it; where that does not change the package, ask it to go on"
             yield Way(what=what, command=f"afresh retry {place}")
         case PackagePhase.FAILED:
             limited = package.status.reason == Reason.EPISODE_LIMIT

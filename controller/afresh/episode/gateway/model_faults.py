@@ -67,7 +67,7 @@ def provider_fault(fault: Fault | None) -> ProviderFault | None:
 
 
 def price_verdicts(meter: Meter) -> Iterator[Verdict]:
-    """Yield what is to be mended if an answer had no price; this holds however the agent ended."""
+    """Yield what is to be done if an answer had no price; this holds however the agent ended."""
     if meter.unpriced_model is None:
         return
     yield Verdict(

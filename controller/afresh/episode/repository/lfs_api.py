@@ -37,7 +37,7 @@ class LargeObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LfsRemote:
-    """The server of the Order's repository. Every method raises Ended with what to mend."""
+    """The server of the Order's repository. Every method raises Ended with what to correct."""
 
     access: LfsAccess
 

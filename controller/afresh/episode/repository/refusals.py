@@ -1,4 +1,4 @@
-"""How an episode ends when the remote fails it: one sentence for each fault, with what to mend.
+"""How an episode ends when the remote fails it: one sentence for each fault, with what to correct.
 
 Owns these sentences and their classes. Runs nothing and reads no Secret.
 """
