@@ -47,6 +47,7 @@ DIFFERS = {
     "CONTAINER": r"(?:(?<=sandboxes/)|(?<=containers/)|(?<=podUID/))[0-9a-f]{64}",
     "MESSAGE": r"(?<=/containers/agent/)[0-9a-f]{8}",
     "ADDRESS": r"\b\d{1,3}(?:\.\d{1,3}){3}\b",
+    "LENGTH": r"(?<=/etc/hosts f 644 0 0 )\d+",  # of a file with the address in it
     "LAYER": r"(?<=snapshots/)\d+",
     "MOUNT": r"(?m)^\d+ \d+ \d+:\d+(?= /)",
     "PEER": r"\b(?:master|shared|propagate_from):\d+",
