@@ -269,7 +269,7 @@ def sentences_of_admission() -> Iterator[Any]:
     files = [*(ROOT / "crds").glob("*.yaml"), ROOT / "deploy/manifests/operator/operator.yaml"]
     for path in sorted(files):
         for document in yaml.safe_load_all(path.read_text()):
-            for said in {*_sentences(document)}:
+            for said in sorted({*_sentences(document)}):
                 yield pytest.param(said, id=f"{path.stem} {said[:60]}")
 
 
