@@ -26,9 +26,9 @@ ContainerdClient(socket)._run("images", "tag", sys.argv[3], sys.argv[4])
 """
 
 
-def apply_all(team: Team, subtasks: int = 4, **spec: Any) -> None:
+def apply_all(team: Team, **spec: Any) -> None:
     for name in PACKAGES:
-        team.apply(team.package(name, *[STAMP] * subtasks, **{"parallelism": 4, **spec}))
+        team.apply(team.package(name, STAMP, **spec))
 
 
 def jobs(team: Team) -> list[Manifest]:
@@ -102,7 +102,7 @@ def test_a_quota_that_leaves_no_room_is_told_and_raising_it_is_enough(
 ) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": hard}}
     team.apply({**quota, "metadata": {"name": "small", "namespace": team.namespace}})
-    apply_all(team, subtasks=1)
+    apply_all(team)
 
     is_steady(team, ("Stalled", "StartRefused"))
     stays(team, ("Stalled", "StartRefused"), looks=5)
@@ -118,7 +118,7 @@ def test_a_namespace_that_admits_no_such_pods_is_told(team: Team) -> None:
     metadata = {"name": "small", "namespace": team.namespace}
     kind = {"apiVersion": "v1", "kind": "LimitRange"}
     team.apply({**kind, "metadata": metadata, "spec": {"limits": [limits]}})
-    apply_all(team, subtasks=1)
+    apply_all(team)
 
     is_steady(team, ("Stalled", "StartRefused"))
     message = message_of(team.status(PACKAGES[0]))
@@ -131,7 +131,7 @@ def test_a_namespace_that_admits_no_such_pods_is_told(team: Team) -> None:
 
 def test_a_pod_that_never_fits_is_told_and_lowering_its_requests_is_enough(team: Team) -> None:
     team.agent(resources={"requests": {"cpu": "500"}, "limits": {"cpu": "500"}})
-    apply_all(team, subtasks=1)
+    apply_all(team)
 
     is_steady(team, ("Stalled", "NeverFits"))
     stays(team, ("Stalled", "NeverFits"), looks=5)
@@ -145,7 +145,7 @@ def test_a_git_server_that_is_away_is_asked_by_runners_alone_and_all_go_on_when_
 ) -> None:
     server = team.server("git")
     server.stop()
-    apply_all(team, subtasks=1, repository={"url": server.url + "/ledger.git"})
+    apply_all(team, repository={"url": server.url + "/ledger.git"})
 
     is_steady(team, ("Pending", "GitUnreachable"))
     episodes = len([job for job in jobs(team) if job["metadata"]["labels"]["afresh.dev/subtask"]])

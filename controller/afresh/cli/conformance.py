@@ -16,6 +16,7 @@ from afresh.cli.requests import CommandError, Place, TableForm, Trial
 from afresh.contract import codec
 from afresh.contract.conformance import REQUIREMENTS, Finding, Findings, Verdict
 from afresh.contract.pod_layout import AGENT, RUNNER
+from afresh.core.shared_causes import never_fits
 from afresh.kube.client import DEPLOYMENTS, PODS, Kube, Manifest
 from afresh.kube.errors import NotFoundError, RefusedError
 from afresh.manifests.conformance import SECONDS, ConformanceParts, build_conformance_pod
@@ -154,8 +155,10 @@ def _problem(status: dict[str, Any], containers: dict[str, Any]) -> str | None:
         why = status.get("message") or status.get("reason", "")
         return f"The pod has failed: {plain_line(str(why))}"
     for condition in status.get("conditions", ()):
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            return f"The pod fits on no node: {plain_line(str(condition.get('message', '')))}"
+        said = plain_line(str(condition.get("message", "")))
+        # A cluster that is full may have room soon.
+        if condition.get("reason") == "Unschedulable" and never_fits(said):
+            return f"The pod fits on no node: {said}"
     return None
 
 
