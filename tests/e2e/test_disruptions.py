@@ -77,7 +77,7 @@ def test_a_git_server_that_stops_for_a_while_is_waited_for(team: Team) -> None:
 
     server.stop()
     bell.ring()
-    waiting = team.wait_for("Pending", reason="BackingOff")
+    waiting = team.wait_for("Pending", reason="GitUnreachable")
     server.start()
     status = team.wait_for("Succeeded")
 
