@@ -239,9 +239,16 @@ class Team:
         return pod
 
     def events(self) -> list[tuple[str, str, str]]:
-        """Return the type, the reason and the name of the object of every Event here."""
+        """Return the type, the reason and the name of the object of every Event here.
+
+        An episode's regard the package and are related to the Subtask, which is named.
+        """
         return [
-            (event["type"], event["reason"], event["involvedObject"]["name"])
+            (
+                event["type"],
+                event["reason"],
+                (event.get("related") or event["involvedObject"])["name"],
+            )
             for event in self.cluster.api.items("events", self.namespace)
         ]
 
