@@ -61,7 +61,7 @@ def ask(port: int, path: str) -> bytes:
     """Return the whole answer, with its headers."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         while piece := connection.recv(65536):
             received += piece
     return received

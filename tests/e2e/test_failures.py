@@ -33,7 +33,7 @@ FAILURES = {
     "a verify that eats memory": Case(
         "stamp",
         "VerifyFailed",
-        "may need more memory",
+        "raise spec.resources.limits.memory",
         {"resources": SMALL, "verify": {"command": ["/bin/sh", "-c", EAT]}},
     ),
     "an agent that sleeps": Case(

@@ -41,7 +41,10 @@ def test_a_held_agents_memory_and_cpu_are_seen_and_later_where_its_time_went(tea
         spent = prometheus.query(f"afresh_episode_seconds_total{{{mine}}} > 0")
 
     assert pods == {pod["name"]}
-    assert {item["metric"]["phase"] for item in parts} == {str(phase) for phase in EpisodePhase}
+    # A command asks no model, and the images are on the node.
+    sometimes = {EpisodePhase.FIRST_REQUEST, EpisodePhase.RUNNER_IMAGE}
+    told = {item["metric"]["phase"] for item in parts}
+    assert {str(phase) for phase in set(EpisodePhase) - sometimes} <= told
     assert {item["metric"]["kind"] for item in spent} == {"work", "overhead"}
 
 

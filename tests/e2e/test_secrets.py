@@ -42,7 +42,7 @@ def test_agent_finds_no_secret_in_its_environment_files_processes_or_on_loopback
     assert "claude" in processes
     assert "afresh.episode" not in processes
     assert [line for line in heard if line.startswith("127.0.0.1:8787/v1/files")] == [
-        "127.0.0.1:8787/v1/files HTTP/1.0 403"
+        "127.0.0.1:8787/v1/files HTTP/1.1 403"
     ]
 
 

@@ -228,3 +228,13 @@ def test_another_key_makes_another_seal_and_none_makes_none() -> None:
     assert not Seal(None).is_broken(JOBS, job)
     assert not Seal(b"of somebody", doubts=False).is_broken(JOBS, job)
     assert Seal(None).put_on(job) is job
+
+
+def test_what_is_older_than_the_secret_of_the_key_is_believed() -> None:
+    since = "2026-01-02T03:04:05Z"
+    job = stored(sealed())
+    job["metadata"]["creationTimestamp"] = "2026-01-02T03:04:04Z"
+
+    assert not Seal(b"of somebody", since=since).is_broken(JOBS, job)
+    job["metadata"]["creationTimestamp"] = since
+    assert Seal(b"of somebody", since=since).is_broken(JOBS, job)

@@ -82,7 +82,7 @@ async def _lead(
     stuck_seconds: float,
 ) -> None:
     """Do the operator's work until `stop` is set."""
-    seal = Seal(keys.seal(), doubts=settings.checks_episodes)
+    seal = Seal(keys.seal(), doubts=settings.checks_episodes, since=keys.sealed_since())
     cache, queue = Cache(seal), KeyQueue()
     classes = KeyQueue(registry.CLASS_CONTROLLER)
     waker = Waker(cache, queue, classes)

@@ -46,6 +46,7 @@ class ReportKeys:
         self._context: ssl.SSLContext | None = None
         self._pins: tuple[str, ...] = ()
         self._seal: bytes | None = None
+        self._sealed_since: str | None = None
 
     async def open(self) -> None:
         """Return once there is a key. Raises ConfigurationError where none can be made.
@@ -86,6 +87,10 @@ class ReportKeys:
         """Return the key of the seals; None where no other operator would have the same."""
         return self._seal
 
+    def sealed_since(self) -> str | None:
+        """Return when the Secret was made, as the API server wrote it."""
+        return self._sealed_since
+
     async def _look(self) -> None:
         if self._name is None:
             self._use(await _fresh())
@@ -104,6 +109,7 @@ class ReportKeys:
             if stored:
                 self._use(stored)
                 self._seal = bytes.fromhex(stored.seal)
+                self._sealed_since = found["metadata"].get("creationTimestamp")
             return
         raise ConflictError(f"the Secret {self._name} changes all the time")
 

@@ -44,10 +44,15 @@ OF_CONTAINER = (
 class Seal:
     """Seals Jobs and tells sealed ones from others. Without a key nothing is sealed or doubted."""
 
-    def __init__(self, key: bytes | None, *, doubts: bool = True) -> None:
-        """Use `key`. Not `doubts`: seal, and take everything for the operator's own."""
+    def __init__(self, key: bytes | None, *, doubts: bool = True, since: str | None = None) -> None:
+        """Use `key`. Not `doubts`: seal, and take everything for the operator's own.
+
+        What is older than the Secret of the key (`since`, as the API server writes times) was made
+        by an operator that has been removed: it cannot have this key's seal, and is believed.
+        """
         self._key = key
         self._doubts = doubts
+        self._since = since
 
     def put_on(self, job: Manifest) -> Manifest:
         """Return the Job with its seal, which its pod will have as well."""
@@ -67,7 +72,7 @@ class Seal:
 
     def is_broken(self, kind: Resource, body: Manifest) -> bool:
         """Whether a Job or a pod is not, or no longer, what an operator with this key made."""
-        if self._key is None or not self._doubts:
+        if self._key is None or not self._doubts or self._is_older(body):
             return False
         try:
             if kind is JOBS:
@@ -77,6 +82,11 @@ class Seal:
             return not self._holds(_home_of_pod(body), body)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             return True
+
+    def _is_older(self, body: Manifest) -> bool:
+        made = str(body.get("metadata", {}).get("creationTimestamp") or "")
+        # Both are UTC with whole seconds, whose texts are in the order of their times.
+        return bool(self._since and made) and made < str(self._since)
 
     def _holds(self, home: tuple[str, str], pod: Manifest) -> bool:
         seal = pod["metadata"]["annotations"][ANNOTATION_SEAL]
