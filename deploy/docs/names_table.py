@@ -41,6 +41,7 @@ WRITTEN = (
 READ = (
     Name(lease.ADDRESS, "Lease", "where the operator that holds it takes Reports"),
     Name(at.ANNOTATION_ORDER, "pod", "the [Order](contract.md#the-order)"),
+    Name(at.ANNOTATION_SEAL, _JOBS, "a keyed digest: the operator made it, and as it is"),
     Name(at.ANNOTATION_PASSWD, "pod", "`/etc/passwd` of its containers"),
     Name(at.ANNOTATION_BATCH, _JOBS, "the batch: `ID:ATTEMPT:REVISION` of each, with commas"),
     Name(at.ANNOTATION_MODE, _JOBS, "the context mode"),

@@ -121,7 +121,7 @@ def test_report_has_the_attempts_of_the_packages_own_subtasks_in_every_form(
     assert page.startswith("<!DOCTYPE html>")
     assert "attempt 1: Success, 42 s" in page
     assert "A &lt;vague&gt; name." in page
-    assert told["subtasks"][0]["history"][0]["costUSD"] == "0.42"
+    assert told["subtasks"][0]["history"][0]["costUSD"] == 0.42
     assert "Of another package." not in markdown + page + json.dumps(told)
 
 
@@ -188,7 +188,7 @@ def test_packages_of_one_namespace_are_compared_by_what_is_stored_of_them(
     assert table.stdout.startswith("They were asked for the same.\n")
     assert "demo-persistent has not ended" in table.stdout
     assert told["comparable"] is True
-    assert (told["first"]["reviewRejectionRate"], told["first"]["costUSD"]) == (1.0, "0.42")
+    assert (told["first"]["reviewRejectionRate"], told["first"]["costUSD"]) == (1.0, 0.42)
     assert (missing.returncode, missing.stdout) == (1, "")
     assert "There is no WorkPackage gone in the namespace" in missing.stderr
 

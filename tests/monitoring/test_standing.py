@@ -41,7 +41,12 @@ def job(name: str, *, batch: str = "T001:1:0", suspend: bool = False, ended: boo
     notes = {"afresh.dev/batch": batch} if batch else {}
     metadata = {"name": name, "namespace": "team-a", "uid": name, "labels": labels}
     return JOBS, {
-        "metadata": {**metadata, "annotations": notes, "resourceVersion": "1"},
+        "metadata": {
+            **metadata,
+            "annotations": notes,
+            "resourceVersion": "1",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
         "spec": {"suspend": suspend},
         "status": {"conditions": conditions},
     }
