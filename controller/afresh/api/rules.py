@@ -7,6 +7,7 @@ types `MapBy` and `UniqueItems`. Knows no model.
 import bisect
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,20 @@ class Rule:
         return entry | ({"fieldPath": self.field_path} if self.field_path else {})
 
 
-class Matching:
+class _Checked(ABC):
+    """What the models hold a value to after it has been parsed."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    @abstractmethod
+    def _checked(self, value: Any, /) -> Any:
+        """Return the value. Raises ValueError with the rule's sentence."""
+
+
+class Matching(_Checked):
     """A string in which `pattern` is found, or with `refuse` is not found.
 
     The pattern keeps to what RE2 and Python share; `$` is the very end in both, `'` may not occur.
@@ -57,11 +71,6 @@ class Matching:
         self.rule = Rule(cel=f"{'!' if refuse else ''}self.matches(r'{pattern}')", message=message)
         self._regex = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
         self._refuse = refuse
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -74,17 +83,12 @@ class Matching:
         return text
 
 
-class AtMostBytes:
+class AtMostBytes(_Checked):
     """A string of at most `limit` bytes of UTF-8; `maxLength` counts characters."""
 
     def __init__(self, limit: int, message: str) -> None:
         self.rule = Rule(cel=f"size(bytes(self)) <= {limit}", message=message)
         self._limit = limit
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -97,15 +101,10 @@ class AtMostBytes:
         return text
 
 
-class WordByWord:
+class WordByWord(_Checked):
     """A command whose first word is a program alone; with a blank it is one for a shell."""
 
     _MESSAGE = 'write each word as an item of its own, such as ["make", "test"]'
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -165,16 +164,11 @@ def _fitting(text: str, limit: int) -> int:
     return bisect.bisect_right(sizes, limit, key=lambda count: stored_size(text[:count]))
 
 
-class MapBy:
+class MapBy(_Checked):
     """A list that is merged like a map: no two items agree in all of these attributes."""
 
     def __init__(self, *keys: str) -> None:
         self._keys = keys
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -187,13 +181,8 @@ class MapBy:
         return items
 
 
-class UniqueItems:
+class UniqueItems(_Checked):
     """A list of strings that is merged like a set."""
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
