@@ -47,20 +47,15 @@ class Node:
         self.may_end.set()
 
     async def run(self) -> None:
-        """Run Jobs until cancelled."""
+        """Run Jobs until cancelled; what the API server refuses ends it, and is raised."""
         known: set[str] = set()
-        tasks: list[asyncio.Task[None]] = []
-        try:
+        async with asyncio.TaskGroup() as tasks:
             while True:
                 for job in await self.kube.list_items(JOBS, self.namespace):
                     if job["metadata"]["uid"] not in known and not job["spec"].get("suspend"):
                         known.add(job["metadata"]["uid"])
-                        tasks.append(asyncio.create_task(self._run_job(job)))
+                        tasks.create_task(self._run_job(job))
                 await asyncio.sleep(self.pause)
-        finally:  # nobody asks any more when the connection is closed
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run_job(self, job: dict[str, Any]) -> None:
         template = job["spec"]["template"]

@@ -54,6 +54,8 @@ def apply(kubectl: Kubectl, namespace: str) -> None:
         "verify": {"command": ["true"]},
         "subtasks": chain(3),
     }
+    sandbox = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass"}
+    kubectl("apply", manifest={**sandbox, "metadata": {"name": "gvisor"}, "handler": "runsc"})
     for kind, metadata, spec in (
         ("AgentClass", {"name": f"class-{namespace}"}, agent_class),
         ("WorkPackage", {"name": "p", "namespace": namespace}, package),

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ ROUNDS = 6
 # So many in a row have to fail before the kubelet ends a container.
 PROBES = 3
 # As often as one node's kubelet and runners ask; an address that asks more is refused.
-PACE_SECONDS = 0.1
+PACE_SECONDS = 0.2
 REFUSED = "the operator answered the report with status 401"
 
 
@@ -70,7 +71,7 @@ def is_healthy(ports: Ports) -> bool:
     """Probe once; a connection that is given up for others is a probe that failed."""
     try:
         return ports.get("/healthz") == "ok\n"
-    except ConnectionError:
+    except (ConnectionError, urllib.error.URLError):  # a reset while it connects is wrapped
         return False
 
 
