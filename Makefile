@@ -22,7 +22,7 @@ demo-down: ## Remove the demo's cluster and everything it left (CLUSTER=current:
 ifeq ($(CLUSTER),current)
 	@python3 deploy/demo/run.py --cluster current --remove
 else
-	@python3 deploy/cluster down demo
+	@python3 tools/singlenode down demo
 endif
 
 test: ## Run the tests but those of test-matrix: lint, types, contracts, unit, API server, end to end
@@ -54,7 +54,7 @@ test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods,
 	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py tests/e2e/full_scale.py
 
 kueue: ## Build Kueue's controller for its tests, which run in CI and wherever it is built (10 minutes)
-	@python3 deploy/cluster install --only kueue
+	@python3 tools/singlenode install --only kueue
 
 bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
@@ -72,7 +72,7 @@ docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the d
 site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fails
 	@PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.site
 
-manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: deploy/cluster install)
+manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: tools/singlenode install)
 	$(PYTHON) deploy/manifests/generate.py
 
 fmt: .venv/.ready ## Format the code
@@ -105,8 +105,8 @@ npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (need
 
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
-	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@PYTHONPATH=. $(PYTHON) -m deploy.release.changelog "$(VERSION)"
 	@$(MAKE) --no-print-directory manifests
 
 release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
-	@PYTHONPATH=.:deploy/cluster $(PYTHON) -m deploy.release.build "$(VERSION)"
+	@PYTHONPATH=. $(PYTHON) -m deploy.release.build "$(VERSION)"

@@ -5,10 +5,10 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 quick="not cluster"
-if why=$(python3 deploy/cluster check 2>&1); then
-    python3 deploy/cluster install
+if why=$(python3 tools/singlenode check 2>&1); then
+    python3 tools/singlenode install
     # Ten minutes of building that a contributor is not asked for; its tests are left out without it.
-    if [ "${CI:-}" = true ]; then python3 deploy/cluster install --only kueue; fi
+    if [ "${CI:-}" = true ]; then python3 tools/singlenode install --only kueue; fi
     # Other shells, a real Git LFS client, and real SSH and web servers, for the tests of the episode.
     missing=()
     for package in busybox-static git-lfs nginx-light openssh-server; do

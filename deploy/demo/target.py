@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
+sys.path.insert(0, str(REPOSITORY))
 
-from singlenode import progress as progress  # noqa: E402, PLC0414  # found where the line above says
+from tools.singlenode import progress as progress  # noqa: E402, PLC0414  # found where the line above says
 
-CLUSTER_TOOL = (sys.executable, str(REPOSITORY / "deploy" / "cluster"))
+CLUSTER_TOOL = (sys.executable, str(REPOSITORY / "tools" / "singlenode"))
 OWN_IMAGES = "localhost/afresh"
 OWN_TAG = "dev"
 IMAGES = ("runner", "operator", "agent-claude", "demo")

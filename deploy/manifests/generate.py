@@ -13,9 +13,9 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(REPOSITORY / "deploy" / "cluster"))
+sys.path.insert(0, str(REPOSITORY))
 
-from singlenode import binaries  # noqa: E402  # found where the line above says
+from tools.singlenode import binaries  # noqa: E402  # found where the line above says
 
 NAMESPACE = "afresh-system"
 HEADER = "# Generated from charts/{} by `make manifests`; not to be edited.\n"

@@ -10,9 +10,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from singlenode import binaries
-
 from deploy.release import reproducible
+from tools.singlenode import binaries
 
 
 class ArtifactError(Exception):

@@ -13,12 +13,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from singlenode import binaries, images, prerequisites, progress
-from singlenode.errors import ClusterError
-from singlenode.image_recipe import ImageRecipe, all_images, copied_sources
-
 from deploy.manifests import generate
 from deploy.release import artifacts, changelog, oci_image, package_list, versions
+from tools.singlenode import binaries, images, prerequisites, progress
+from tools.singlenode.errors import ClusterError
+from tools.singlenode.image_recipe import ImageRecipe, all_images, copied_sources
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SUMS = "SHA256SUMS"

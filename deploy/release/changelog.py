@@ -13,10 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from singlenode import binaries
-from singlenode.errors import ClusterError
-
 from deploy.release import versions
+from tools.singlenode import binaries
+from tools.singlenode.errors import ClusterError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KINDS = ("added", "changed", "fixed", "security", "removed")

@@ -14,12 +14,12 @@ from tests.apiserver.commands import Afresh, Done, run_afresh
 from tests.apiserver.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]
-CLUSTER = [sys.executable, str(ROOT / "deploy" / "cluster")]
+CLUSTER = [sys.executable, str(ROOT / "tools" / "singlenode")]
 
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """A running API server: its name for `deploy/cluster`, and the administrator's kubeconfig."""
+    """A running API server: its name for `tools/singlenode`, and the administrator's kubeconfig."""
 
     name: str
     kubeconfig: Path

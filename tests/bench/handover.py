@@ -17,7 +17,7 @@ from tests.bench.package_run import manifests, run_package, write
 from tests.bench.watching import watching
 
 ROOT = Path(__file__).parents[2]
-CLUSTER = [sys.executable, str(ROOT / "deploy" / "cluster")]
+CLUSTER = [sys.executable, str(ROOT / "tools" / "singlenode")]
 NAME = "bench"
 NAMESPACE = "bench"
 IMAGE = "localhost/afresh/agent-command:dev"

@@ -1,16 +1,13 @@
 """Helm as the tests call it: a chart and its values in, objects or a refusal out."""
 
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "deploy" / "cluster"))
-
-from singlenode import binaries
+from tools.singlenode import binaries
 
 ROOT = Path(__file__).parents[2]
 Manifest = dict[str, Any]

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import click
 import pytest
-from singlenode import binaries
 
 from afresh.api.crd import KINDS
 from afresh.cli.commands import afresh
 from tests.docs.pages import ROOT
+from tools.singlenode import binaries
 
 Words = Sequence[str]
 _MAKEFILE = (ROOT / "Makefile").read_text()
@@ -163,7 +163,7 @@ def _subcommand_options(program: str, words: Words) -> set[str]:
 def _options(program: str, subcommand: tuple[str, ...]) -> set[str]:
     path = binaries.path(program)
     if not path.exists():
-        pytest.skip(f"{program} is not built: run `python3 deploy/cluster install`")
+        pytest.skip(f"{program} is not built: run `python3 tools/singlenode install`")
     arguments = [*subcommand] if subcommand == ("options",) else [*subcommand, "--help"]
     done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

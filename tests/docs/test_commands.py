@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 import pytest
-from singlenode import binaries
 
 from deploy.docs import cli_page
 from tests.docs import programs, shell
 from tests.docs.pages import ROOT, Block, blocks
+from tools.singlenode import binaries
 
 SHELL = {"sh", "console", "bash", "shell"}
 CONSOLE_PROMPT = "$ "
@@ -100,7 +100,7 @@ def charts_with_values() -> list:
 @pytest.mark.parametrize(("block", "words"), charts_with_values())
 def test_the_values_that_a_helm_command_sets_are_taken_by_the_chart(block, words) -> None:
     if binaries.missing(["helm"]):
-        pytest.skip("helm is not built: run `python3 deploy/cluster install`")
+        pytest.skip("helm is not built: run `python3 tools/singlenode install`")
     sets = [
         expanded(value, block)
         for flag, value in pairwise(words)

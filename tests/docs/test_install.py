@@ -50,7 +50,7 @@ def test_every_value_that_a_command_sets_is_one_of_the_chart() -> None:
 
 def test_the_helm_that_one_needs_is_of_the_version_that_the_cluster_tool_builds() -> None:
     modules = "".join(
-        path.read_text() for path in sorted((ROOT / "deploy" / "cluster").rglob("go.mod"))
+        path.read_text() for path in sorted((ROOT / "tools" / "singlenode").rglob("go.mod"))
     )
 
     (want,) = set(re.findall(r"helm\.sh/helm/v(\d+) ", modules))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from singlenode import binaries
 
 from afresh.api.agent_class import AgentClass
 from afresh.api.crd import KINDS, build_crd
@@ -16,6 +15,7 @@ from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from tests.docs.kubernetes_fields import model_of, unknown_fields
 from tests.docs.pages import ROOT, blocks
+from tools.singlenode import binaries
 
 MODELS = {"WorkPackage": WorkPackage, "AgentClass": AgentClass, "Subtask": SubtaskObject}
 SCHEMAS = {
@@ -99,7 +99,7 @@ def kueue_schema(kind: str, version: str) -> dict[str, Any]:
 def check_values(values: dict[str, Any]) -> None:
     """A block without kind and spec holds values of the chart, which has a schema of them."""
     if binaries.missing(["helm"]):
-        pytest.skip("helm is not built: run `python3 deploy/cluster install`")
+        pytest.skip("helm is not built: run `python3 tools/singlenode install`")
     done = subprocess.run(
         [binaries.path("helm"), "template", "afresh", ROOT / "charts" / "afresh", "-f", "-"],
         input=yaml.safe_dump(values), capture_output=True, text=True, check=False,
@@ -110,7 +110,7 @@ def check_values(values: dict[str, Any]) -> None:
 def check_kustomization(manifest: dict[str, Any], checkout: Path) -> None:
     """kubectl itself builds it, beside what it names of the checkout."""
     if binaries.missing(["kubectl"]):
-        pytest.skip("kubectl is not built: run `python3 deploy/cluster install`")
+        pytest.skip("kubectl is not built: run `python3 tools/singlenode install`")
     for path in manifest.get("resources", []):
         shutil.copytree(ROOT / path, checkout / path)
     (checkout / "kustomization.yaml").write_text(yaml.safe_dump(manifest))

@@ -12,13 +12,13 @@ from typing import Any
 from tests.e2e.api import Api, Manifest
 
 ROOT = Path(__file__).parents[2]
-CLUSTER = [sys.executable, str(ROOT / "deploy" / "cluster")]
+CLUSTER = [sys.executable, str(ROOT / "tools" / "singlenode")]
 IMAGES = ("runner", "operator", "agent-claude", "agent-command", "demo")
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster of `deploy/cluster`."""
+    """One cluster of `tools/singlenode`."""
 
     name: str
     api: Api

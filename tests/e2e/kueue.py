@@ -1,15 +1,10 @@
 """Kueue's queues as a platform team sets them up, and what Kueue says of a Job."""
 
-import sys
 from typing import Any
 
 from tests.e2e.api import Manifest
-from tests.e2e.cluster import ROOT
 from tests.e2e.team import Team
-
-sys.path.insert(0, str(ROOT / "deploy" / "cluster"))
-
-from singlenode import binaries
+from tools.singlenode import binaries
 
 QUEUE = "agents"
 NOT_BUILT = "Kueue's controller has not been built: run `make kueue`"

@@ -19,8 +19,8 @@ LATE_IMAGE = "localhost/late:dev"
 TAG = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from singlenode.containerd_client import ContainerdClient
-from singlenode.paths import clusters_home
+from tools.singlenode.containerd_client import ContainerdClient
+from tools.singlenode.paths import clusters_home
 socket = clusters_home() / sys.argv[2] / "containerd" / "containerd.sock"
 ContainerdClient(socket)._run("images", "tag", sys.argv[3], sys.argv[4])
 """
@@ -59,7 +59,7 @@ def stays(team: Team, said: tuple[str, str], looks: int) -> None:
 
 def have_image(team: Team) -> None:
     """Give the image to the node, as a registry that is back would."""
-    tool = [sys.executable, "-c", TAG, str(ROOT / "deploy" / "cluster"), team.cluster.name]
+    tool = [sys.executable, "-c", TAG, str(ROOT), team.cluster.name]
     known = "localhost/afresh/agent-command:dev"
     subprocess.run([*tool, known, LATE_IMAGE], check=True, timeout=60)
 

@@ -17,8 +17,9 @@ SAMPLES = ("deploy/demo/project", "deploy/demo/replies")
 
 
 def product() -> list[Path]:
-    found = [path for place in ("controller", "deploy") for path in (ROOT / place).rglob("*.py")]
-    samples = tuple(ROOT / sample for sample in SAMPLES)
+    places = ("controller", "deploy", "tools")
+    found = [path for place in places for path in (ROOT / place).rglob("*.py")]
+    samples = (*(ROOT / sample for sample in SAMPLES), *ROOT.glob("tools/*/tests"))
     return sorted(path for path in found if not any(map(path.is_relative_to, samples)))
 
 

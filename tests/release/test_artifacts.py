@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from singlenode import binaries
 
 from deploy.release import artifacts, reproducible, versions
 from tests.release.project import copy_of_the_project
+from tools.singlenode import binaries
 
 VERSION = "7.8.9"
 

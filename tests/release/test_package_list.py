@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
-from singlenode.image_recipe import ImageRecipe, all_images
 
 from deploy.release.build import sources_of
 from deploy.release.oci_image import Image, LayerShelf, read
@@ -21,6 +20,7 @@ from deploy.release.package_list import (
 )
 from tests.release import archives
 from tests.release.archives import layer
+from tools.singlenode.image_recipe import ImageRecipe, all_images
 
 STATUS = b"""Package: libc6
 Status: install ok installed

@@ -1,0 +1,151 @@
+"""What must hold for every image, read from its Dockerfile."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from afresh.adapters.aider import AiderAdapter
+from afresh.adapters.claude import ClaudeAdapter
+from afresh.adapters.codex import CodexAdapter
+from afresh.adapters.gemini import GeminiAdapter
+from afresh.adapters.opencode import OpenCodeAdapter
+from tools.singlenode.image_recipe import ImageRecipe, all_images
+from tools.singlenode.paths import IMAGES, REPOSITORY
+
+_REQUIREMENTS = IMAGES / "requirements"
+
+
+def _text(image: str) -> str:
+    return ImageRecipe(image).dockerfile.read_text()
+
+
+def _stages(image: str) -> dict[str, str]:
+    """The text of each named stage."""
+    parts = re.split(r"^FROM ", _text(image), flags=re.MULTILINE)[1:]
+    heads = [part.split("\n", 1) for part in parts]
+    return {
+        head.partition(" AS ")[2]: f"{head.partition(' AS ')[0]}\n{body.split(chr(10) * 2)[0]}"
+        for head, body in heads
+    }
+
+
+def test_the_images_are_the_ones_that_the_project_needs() -> None:
+    assert all_images() == [
+        "agent-aider",
+        "agent-claude",
+        "agent-codex",
+        "agent-command",
+        "agent-gemini",
+        "agent-opencode",
+        "demo",
+        "operator",
+        "runner",
+    ]
+
+
+@pytest.mark.parametrize("image", all_images())
+def test_an_image_begins_with_the_same_base(image: str) -> None:
+    text = _text(image)
+
+    assert "\nARG BASE=debian:trixie-slim\nFROM $BASE AS python\n" in text
+    bases = set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) - {"$BASE"}
+    assert bases <= set(re.findall(r" AS (\S+)$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("stage", ["python", "git", "pip"])
+def test_a_stage_of_several_images_is_the_same_text_so_that_it_is_built_once(stage: str) -> None:
+    texts = {_stages(image)[stage] for image in all_images() if stage in _stages(image)}
+
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("image", all_images())
+def test_an_image_does_not_run_as_root(image: str) -> None:
+    users = re.findall(r"^USER (.*)$", _text(image), re.MULTILINE)
+
+    assert users == ["65532:65532"]
+
+
+@pytest.mark.parametrize("image", all_images())
+def test_an_image_keeps_no_package_lists(image: str) -> None:
+    stages = _stages(image)
+    kept = [stage for name, stage in stages.items() if name in ("python", "git", "")]
+
+    installing = [stage for stage in kept if "apt-get install" in stage]
+
+    assert installing
+    assert all("rm -rf /var/lib/apt/lists/*" in stage for stage in installing)
+
+
+@pytest.mark.parametrize("image", all_images())
+def test_what_is_fetched_from_a_registry_is_pinned(image: str) -> None:
+    for line in re.sub(r"\\\n", " ", _text(image)).splitlines():
+        for fetch in re.findall(r"pip install ([^&]*)", line):
+            assert "--require-hashes" in fetch or "--no-index" in fetch
+        assert not re.search(r"\b(npm (i|install|exec)|npx|curl|wget)\b", line)
+
+
+LOCKS = sorted((IMAGES / "npm").glob("*/package-lock.json"))
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.parent.name)
+def test_a_lock_has_a_hash_of_every_package_and_names_no_registry(path: Path) -> None:
+    text = path.read_text()
+    locked = json.loads(text)["packages"]
+    root, installed = locked.pop(""), locked.values()
+
+    assert (
+        root["dependencies"]
+        == json.loads((path.parent / "package.json").read_text())["dependencies"]
+    )
+    assert installed
+    assert all(entry["integrity"].startswith("sha512-") for entry in installed)
+    assert not any("resolved" in entry for entry in installed)
+    assert "registry" not in text
+
+
+def test_the_locks_hold_the_versions_that_the_adapters_know() -> None:
+    wanted = {
+        "@anthropic-ai/claude-code": ClaudeAdapter.version,
+        "@google/gemini-cli": GeminiAdapter.version,
+        "@openai/codex": CodexAdapter.version,
+        "opencode-ai": OpenCodeAdapter.version,
+        "opencode-linux-x64-baseline": OpenCodeAdapter.version,
+    }
+    found: dict[str, str] = {}
+    for path in LOCKS:
+        found |= json.loads((path.parent / "package.json").read_text())["dependencies"]
+
+    assert found == wanted
+
+
+@pytest.mark.parametrize(("name", "extras"), [("runner", []), ("operator", ["operator"])])
+def test_the_pinned_packages_cover_what_the_project_asks_for(name: str, extras: list[str]) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    optional = [line for extra in extras for line in project["optional-dependencies"][extra]]
+    wanted = {re.split(r"[<>=!~\[; ]", line)[0] for line in project["dependencies"] + optional}
+
+    pinned = _pins(_REQUIREMENTS / f"{name}.txt")
+
+    assert wanted <= pinned
+
+
+def test_what_builds_the_package_is_pinned() -> None:
+    build = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["build-system"]
+
+    wanted = {re.split(r"[<>=]", line)[0] for line in build["requires"]}
+
+    assert wanted <= _pins(_REQUIREMENTS / "build.txt")
+
+
+def test_the_pinned_packages_of_a_program_hold_the_version_that_its_adapter_knows() -> None:
+    pinned = (_REQUIREMENTS / "aider.txt").read_text()
+
+    assert f"aider-chat=={AiderAdapter.version} " in pinned
+
+
+def _pins(path: Path) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+)==", path.read_text(), re.MULTILINE))

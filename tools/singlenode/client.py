@@ -1,0 +1,27 @@
+"""Becoming a client of a cluster: its network, its kubeconfig, its programs.
+
+Must not know what the client does.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tools.singlenode import binaries, configuration, network
+from tools.singlenode.errors import ClusterError
+from tools.singlenode.paths import ClusterPaths
+
+
+def become(paths: ClusterPaths, command: Sequence[str]) -> NoReturn:
+    """Turn this process into `command`, in the cluster's network with its kubeconfig.
+
+    Raises ClusterError if there is no such command.
+    """
+    if network.path(paths.namespace).exists():
+        network.enter(paths.namespace)
+    environment = {**os.environ, **configuration.client_environment(paths)}
+    environment["PATH"] = f"{binaries.directory()}:{os.environ.get('PATH', os.defpath)}"
+    try:
+        os.execvpe(command[0], list(command), environment)  # noqa: S606 - the user's own command
+    except OSError as error:
+        raise ClusterError(f"cannot run {command[0]}: {error.strerror}") from error

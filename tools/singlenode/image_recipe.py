@@ -1,0 +1,87 @@
+"""What goes into an image: its Dockerfile and the files that it copies, and a key for both.
+
+Reads the repository, builds nothing.
+"""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.singlenode.errors import ClusterError
+from tools.singlenode.paths import IMAGES, REPOSITORY
+
+# Written by Python beside the sources; part of no image.
+_IGNORED_DIRECTORY = "__pycache__"
+
+
+def all_images() -> list[str]:
+    """The names of the images that can be built."""
+    return sorted(dockerfile.parent.name for dockerfile in IMAGES.glob("*/Dockerfile"))
+
+
+def reference(image: str, tag: str) -> str:
+    """The full name under which pods ask for the image."""
+    return f"localhost/afresh/{image}:{tag}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecipe:
+    """One image of deploy/images. The build's context is the repository."""
+
+    image: str
+
+    @property
+    def dockerfile(self) -> Path:
+        """The Dockerfile; raises ClusterError if there is no such image."""
+        found = IMAGES / self.image / "Dockerfile"
+        if not found.exists():
+            raise ClusterError(f"there is no image {self.image}: choose from {_readable_images()}")
+        return found
+
+    def key(self, *ingredients: str) -> str:
+        """A short digest of everything the image is made from, with `ingredients` besides."""
+        digest = hashlib.sha256("\0".join(ingredients).encode())
+        text = self.dockerfile.read_text()
+        digest.update(text.encode())
+        for source in copied_sources(text):
+            for path in self._files(source):
+                content = path.read_bytes()
+                head = f"{path.relative_to(REPOSITORY)} {_is_executable(path)} {len(content)}"
+                digest.update(head.encode() + b"\0" + content)
+        return digest.hexdigest()[:16]
+
+    def _files(self, source: str) -> Iterator[Path]:
+        root = REPOSITORY / source
+        if not root.exists():
+            raise ClusterError(f"{source} is missing, and the image {self.image} copies it")
+        if root.is_file():
+            yield root
+            return
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and _IGNORED_DIRECTORY not in path.parts:
+                yield path
+
+
+def copied_sources(dockerfile: str) -> list[str]:
+    """The paths that a Dockerfile copies from the repository, in order."""
+    joined = re.sub(r"\\\n", " ", dockerfile)
+    sources: list[str] = []
+    for line in joined.splitlines():
+        instruction, _, rest = line.strip().partition(" ")
+        if instruction.upper() not in ("COPY", "ADD"):
+            continue
+        words = shlex.split(rest)
+        if not any(word.startswith("--from=") for word in words):
+            sources += [word for word in words if not word.startswith("--")][:-1]
+    return sources
+
+
+def _is_executable(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o100)
+
+
+def _readable_images() -> str:
+    return ", ".join(all_images())
