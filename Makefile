@@ -73,7 +73,7 @@ site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fai
 	@PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.site
 
 manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: tools/singlenode install)
-	$(PYTHON) deploy/manifests/generate.py
+	@PYTHONPATH=. $(PYTHON) -m tools.release.manifests
 
 fmt: .venv/.ready ## Format the code
 	.venv/bin/ruff format .
@@ -105,8 +105,8 @@ npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (need
 
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
-	@PYTHONPATH=. $(PYTHON) -m deploy.release.changelog "$(VERSION)"
+	@PYTHONPATH=. $(PYTHON) -m tools.release.changelog "$(VERSION)"
 	@$(MAKE) --no-print-directory manifests
 
 release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
-	@PYTHONPATH=. $(PYTHON) -m deploy.release.build "$(VERSION)"
+	@PYTHONPATH=. $(PYTHON) -m tools.release.build "$(VERSION)"

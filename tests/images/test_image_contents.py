@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from deploy.release.build import sources_of
-from deploy.release.oci_image import Entry, Image, LayerShelf, read
-from deploy.release.package_list import debian_files, is_wanted, packages
 from tests.e2e.cluster import tool
+from tools.release.build import sources_of
+from tools.release.oci_image import Entry, Image, LayerShelf, read
+from tools.release.package_list import debian_files, is_wanted, packages
 from tools.singlenode import images
 from tools.singlenode.image_recipe import all_images
 from tools.singlenode.paths import IMAGES

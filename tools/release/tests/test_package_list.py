@@ -8,9 +8,9 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from deploy.release.build import sources_of
-from deploy.release.oci_image import Image, LayerShelf, read
-from deploy.release.package_list import (
+from tools.release.build import sources_of
+from tools.release.oci_image import Image, LayerShelf, read
+from tools.release.package_list import (
     Package,
     Sources,
     debian_files,
@@ -18,8 +18,8 @@ from deploy.release.package_list import (
     packages,
     render,
 )
-from tests.release import archives
-from tests.release.archives import layer
+from tools.release.tests import archives
+from tools.release.tests.archives import layer
 from tools.singlenode.image_recipe import ImageRecipe, all_images
 
 STATUS = b"""Package: libc6

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from afresh import __version__
-from deploy.release import versions
-from tests.release.project import ROOT, copy_of_the_project
+from tools.release import versions
+from tools.release.tests.project import ROOT, copy_of_the_project
 
 EACH = [pytest.param(item, id=f"{item.path} {item.line}") for item in versions.places(ROOT)]
 PROJECT_VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

@@ -1,6 +1,6 @@
 """Builds everything that a release has into dist/, and pushes nothing.
 
-    python -m deploy.release.build VERSION
+    python -m tools.release.build VERSION
 
 Owns when a release may be made, and the order of what is done.
 """
@@ -13,8 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from deploy.manifests import generate
-from deploy.release import artifacts, changelog, oci_image, package_list, versions
+from tools.release import artifacts, changelog, manifests, oci_image, package_list, versions
 from tools.singlenode import binaries, images, prerequisites, progress
 from tools.singlenode.errors import ClusterError
 from tools.singlenode.image_recipe import ImageRecipe, all_images, copied_sources
@@ -122,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
         require_ready(REPOSITORY, options.version)
         prerequisites.check_root()
         binaries.require(("helm",))
-        require_current(generate.texts())
+        require_current(manifests.texts())
         release = release_of(REPOSITORY, options.version)
         shutil.rmtree(release.target, ignore_errors=True)
         artifacts.build(release)

@@ -11,7 +11,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 from urllib.parse import quote
 
-from deploy.release.oci_image import Entry, Image
+from tools.release.oci_image import Entry, Image
 
 _DEBIAN_STATUS = "var/lib/dpkg/status"
 _DEBIAN_FILES = "var/lib/dpkg/info/"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.release import build, changelog, versions
-from tests.release.project import copy_of_the_project
+from tools.release import build, changelog, versions
+from tools.release.tests.project import copy_of_the_project
 
 VERSION = "7.8.9"
 

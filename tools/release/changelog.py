@@ -1,6 +1,6 @@
 """CHANGELOG.md, and the fragments in changes/ that its next section is made of.
 
-    python -m deploy.release.changelog VERSION
+    python -m tools.release.changelog VERSION
 
 moves the fragments into CHANGELOG.md and sets the version everywhere. Must not know what a release
 is made of.
@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.release import versions
+from tools.release import versions
 from tools.singlenode import binaries
 from tools.singlenode.errors import ClusterError
 

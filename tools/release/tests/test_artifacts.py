@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deploy.release import artifacts, reproducible, versions
-from tests.release.project import copy_of_the_project
+from tools.release import artifacts, reproducible, versions
+from tools.release.tests.project import copy_of_the_project
 from tools.singlenode import binaries
 
 VERSION = "7.8.9"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.release.changelog import (
+from tools.release.changelog import (
     KINDS,
     ChangelogError,
     Fragment,
@@ -15,7 +15,7 @@ from deploy.release.changelog import (
     notes,
     section,
 )
-from tests.release.project import ROOT, copy_of_the_project
+from tools.release.tests.project import ROOT, copy_of_the_project
 
 PAGE = "# Changes\n\n<!-- newest first -->\n"
 

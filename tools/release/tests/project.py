@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 _COPIED = (
     "pyproject.toml", "README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "changes", "charts", "crds",
     "deploy/manifests",

@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.release import reproducible
+from tools.release import reproducible
 from tools.singlenode import binaries
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.release.oci_image import Image, ImageError, LayerShelf, read
-from tests.release import archives
-from tests.release.archives import layer
+from tools.release.oci_image import Image, ImageError, LayerShelf, read
+from tools.release.tests import archives
+from tools.release.tests.archives import layer
 
 
 def shelf() -> LayerShelf:

@@ -1,6 +1,6 @@
 """Writes the manifests for `kubectl apply -k` from the charts.
 
-    python3 deploy/manifests/generate.py
+    python -m tools.release.manifests
 
 Must not say what is in them: the charts do.
 """
@@ -11,12 +11,10 @@ from pathlib import Path
 
 import yaml
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(REPOSITORY))
+from tools.singlenode import binaries
 
-from tools.singlenode import binaries  # noqa: E402  # found where the line above says
-
+REPOSITORY = Path(__file__).resolve().parents[2]
+MANIFESTS = REPOSITORY / "deploy" / "manifests"
 NAMESPACE = "afresh-system"
 HEADER = "# Generated from charts/{} by `make manifests`; not to be edited.\n"
 # File, chart, values.
@@ -29,7 +27,7 @@ FILES = (
 
 def texts() -> dict[Path, str]:
     """Return what each generated file must hold. Raises CalledProcessError if Helm fails."""
-    return {HERE / name: _text(chart, values) for name, chart, values in FILES}
+    return {MANIFESTS / name: _text(chart, values) for name, chart, values in FILES}
 
 
 def _text(chart: str, values: tuple[str, ...]) -> str:
