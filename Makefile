@@ -35,7 +35,7 @@ check: .venv/.ready ## Format, lint, types, import contracts, generated files
 	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
-	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate --check docs
+	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate --check docs
 
 unit: .venv/.ready ## The tests that need no cluster (minutes)
 	$(PYTHON) -m pytest -q -n auto --dist loadfile -m "not apiserver and not cluster"
@@ -66,11 +66,11 @@ crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
 docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the dashboard
-	PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.generate docs
+	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate docs
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
 site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fails
-	@PYTHONPATH=.:controller $(PYTHON) -m deploy.docs.site
+	@PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.site
 
 manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: tools/singlenode install)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.manifests

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from deploy.docs import cli_page
 from tests.docs import programs, shell
 from tests.docs.pages import ROOT, Block, blocks
+from tools.docsgen import cli_page
 from tools.singlenode import binaries
 
 SHELL = {"sh", "console", "bash", "shell"}

@@ -5,7 +5,7 @@ import pytest
 from afresh.contract.words import Outcome
 from afresh.core.reason_table import ROWS, Subject
 from afresh.core.reasons import Reason
-from deploy.docs.explore import explored
+from tools.docsgen.explore import explored
 
 REASONS = sorted({str(reason) for reason in (*Reason, *Outcome)})
 

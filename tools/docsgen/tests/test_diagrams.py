@@ -2,10 +2,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from deploy.docs import edges, mermaid, picture, places
-from deploy.docs.edges import ANY, END, START, Edge, edges_of
-from deploy.docs.events import Cause
-from deploy.docs.explore import Change, explored
+from tools.docsgen import edges, mermaid, picture, places
+from tools.docsgen.edges import ANY, END, START, Edge, edges_of
+from tools.docsgen.events import Cause
+from tools.docsgen.explore import Change, explored
 
 DIAGRAMS = [
     pytest.param(edges.SUBTASK, explored().subtasks, places.SUBTASK, id="subtasks"),
@@ -33,7 +33,7 @@ def test_every_change_that_occurred_is_behind_an_edge(diagram, found, layout) ->
 def test_every_edge_has_a_place_in_the_picture(diagram, found, layout) -> None:
     drawn = {(edge.source, edge.target) for edge in edges_of(diagram, found)}
 
-    assert drawn <= layout.edges.keys(), "give it a place in deploy/docs/places.py"
+    assert drawn <= layout.edges.keys(), "give it a place in tools/docsgen/places.py"
 
 
 @pytest.mark.parametrize(("diagram", "found", "layout"), DIAGRAMS)

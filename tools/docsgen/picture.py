@@ -1,13 +1,13 @@
-"""A diagram as an SVG picture. Knows boxes and lines; where they are is `deploy.docs.places`'."""
+"""A diagram as an SVG picture. Knows boxes and lines; where they are is `tools.docsgen.places`'."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
 
 from afresh.api.phases import SubtaskPhase
 from afresh.core.records import MARKERS
-from deploy.docs.edges import ANY, END, START, Diagram, Edge
-from deploy.docs.palette import FONT, style
-from deploy.docs.places import Box, Layout, Place
+from tools.docsgen.edges import ANY, END, START, Diagram, Edge
+from tools.docsgen.palette import FONT, style
+from tools.docsgen.places import Box, Layout, Place
 
 LINE_HEIGHT = 16
 _TIP = (

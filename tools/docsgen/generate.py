@@ -1,6 +1,6 @@
 """Writes what is generated of docs/ and of the site's navigation.
 
-    python -m deploy.docs.generate [--check] DIR
+    python -m tools.docsgen.generate [--check] DIR
 
 writes into DIR and the zensical.toml beside it, or with --check only says what is not current
 (exit 1).
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from afresh.contract.order import Order
 from afresh.contract.report import Report
-from deploy.docs import (
+from tools.docsgen import (
     blocks,
     cli_page,
     conditions_table,
@@ -33,7 +33,7 @@ from deploy.docs import (
     requirements_table,
     values_table,
 )
-from deploy.docs.explore import explored
+from tools.docsgen.explore import explored
 
 SITE = "zensical.toml"
 _NAVIGATION = ("# The navigation, written by `make docs`.\n", "\n# The end of the navigation.")
@@ -124,7 +124,7 @@ def _site(directory: Path) -> dict[Path, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the files; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m deploy.docs.generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.docsgen.generate", description=__doc__)
     parser.add_argument("directory", type=Path, metavar="DIR")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if not current")
     options = parser.parse_args(arguments)

@@ -8,9 +8,9 @@ from typing import Any
 from afresh.api.package_status import SharedWait
 from afresh.core.reasons import Reason
 from afresh.core.shared_causes import Cause as Shared
-from deploy.docs.edits import edited
-from deploy.docs.events import Cause, Event
-from deploy.docs.world import World, new_class
+from tools.docsgen.edits import edited
+from tools.docsgen.events import Cause, Event
+from tools.docsgen.world import World, new_class
 
 
 @dataclass(frozen=True, slots=True)

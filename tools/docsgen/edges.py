@@ -12,8 +12,8 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
 from afresh.core.outcome import TABLE
 from afresh.core.reasons import Reason
-from deploy.docs.events import Cause
-from deploy.docs.explore import Change
+from tools.docsgen.events import Cause
+from tools.docsgen.explore import Change
 
 START, END, ANY = "start", "end", "any phase"
 COUNTED = "a failure that counts"

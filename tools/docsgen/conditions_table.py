@@ -8,7 +8,7 @@ from collections import defaultdict
 from afresh.api.phases import PackagePhase
 from afresh.core.reason_table import Subject
 from afresh.core.status import GOES_ON, NEEDS_A_PERSON
-from deploy.docs.explore import Explored
+from tools.docsgen.explore import Explored
 
 
 def render(explored: Explored) -> str:

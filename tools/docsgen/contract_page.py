@@ -1,6 +1,6 @@
 """The tables of the Order and the Report, from the dataclasses that cross the pod's boundary.
 
-Knows how dataclasses are written as JSON; `deploy.docs.contract_words` has the sentences.
+Knows how dataclasses are written as JSON; `tools.docsgen.contract_words` has the sentences.
 """
 
 import types
@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from afresh.contract.codec import camel
-from deploy.docs.contract_words import MEANINGS
-from deploy.docs.fields_table import UndescribedError
+from tools.docsgen.contract_words import MEANINGS
+from tools.docsgen.fields_table import UndescribedError
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _HEAD = "| field | type, default | meaning |\n|---|---|---|"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from afresh.api.phases import PackagePhase
 from afresh.core.reason_table import ROWS, ReasonRow, Subject
-from deploy.docs.explore import Explored
+from tools.docsgen.explore import Explored
 
 _HEAD = """\
 # Reasons

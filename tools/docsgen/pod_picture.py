@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from afresh.contract import pod_layout as at
-from deploy.docs.palette import FONT, style
-from deploy.docs.pod_mounts import CONTAINERS, Mount, Row
+from tools.docsgen.palette import FONT, style
+from tools.docsgen.pod_mounts import CONTAINERS, Mount, Row
 
 TITLE = "The episode's pod: which container mounts which volume"
 _LEFT, _COLUMN, _GAP = 372, 216, 12

@@ -9,7 +9,7 @@ import pytest
 from afresh.api.crd import KINDS
 from afresh.contract.order import Order
 from afresh.core.records import MARKERS
-from deploy.docs import (
+from tools.docsgen import (
     blocks,
     contract_page,
     contract_words,
@@ -20,7 +20,7 @@ from deploy.docs import (
     values_table,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 OWN_NAME = re.compile(r'"(afresh\.dev/[a-z-]+)"')
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deploy.docs.edges import ANY, END, START, Diagram, Edge
+from tools.docsgen.edges import ANY, END, START, Diagram, Edge
 
 
 def render(diagram: Diagram, edges: Sequence[Edge]) -> str:

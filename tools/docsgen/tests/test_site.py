@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.docs import site
+from tools.docsgen import site
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 ELSEWHERE = re.compile(r"^(https?:)?//")
 

@@ -1,6 +1,6 @@
 """Builds the site of docs/ as zensical.toml says; a broken link fails.
 
-    python -m deploy.docs.site
+    python -m tools.docsgen.site
 
 Needs the checkout as working directory. Knows the generator's program, and nothing of the pages.
 """

@@ -5,7 +5,7 @@ An edge without a place here is drawn as a straight line between its phases.
 
 from dataclasses import dataclass
 
-from deploy.docs.edges import ANY, END, START
+from tools.docsgen.edges import ANY, END, START
 
 Box = tuple[int, int, int, int]  # x, y, width, height
 

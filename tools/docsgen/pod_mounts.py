@@ -10,7 +10,7 @@ from typing import Any
 from afresh.contract import pod_layout as at
 from afresh.core.actions import StartEpisode
 from afresh.manifests.job import JobParts, build_job
-from deploy.docs.world import World, decided, new_class, new_world
+from tools.docsgen.world import World, decided, new_class, new_world
 
 CONTAINERS = (at.RUNNER, at.AGENT, at.VERIFY)
 MEANINGS: Mapping[str, str] = {
