@@ -16,11 +16,11 @@ help: ## Show what can be done
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## See a real cluster run a real package (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
-	@python3 deploy/demo/run.py --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
+	@python3 tools/demo --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
 
 demo-down: ## Remove the demo's cluster and everything it left (CLUSTER=current: what it put on yours)
 ifeq ($(CLUSTER),current)
-	@python3 deploy/demo/run.py --cluster current --remove
+	@python3 tools/demo --cluster current --remove
 else
 	@python3 tools/singlenode down demo
 endif
@@ -48,7 +48,7 @@ e2e: .venv/.ready ## The tests on a real node
 
 .PHONY: e2e-kind
 e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl and helm)
-	@deploy/kind.sh
+	@tools/demo/kind.sh
 
 test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
 	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py tests/e2e/full_scale.py

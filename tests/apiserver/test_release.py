@@ -154,7 +154,7 @@ def test_the_demo_leaves_a_cluster_alone_that_has_an_operator_in_any_namespace(
     programs = releases.kubectl.program.parent
 
     done = subprocess.run(
-        [sys.executable, str(ROOT / "deploy/demo/run.py"), "--cluster=current", option],
+        [sys.executable, str(ROOT / "tools/demo"), "--cluster=current", option],
         env={**os.environ, "KUBECONFIG": str(releases.kubeconfig), "IMAGES": "example.com/x",
              "PATH": f"{programs}:{os.environ['PATH']}"},
         capture_output=True, text=True, timeout=600, check=False,

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.demo.servers import Server, running
 from tests.episode.matrix import ANSWERS, KEY, OTHER_APIS, PROGRAMS, Answer, Ended, Place, Program
 from tests.episode.servers import PASSWORD, USERNAME
+from tests.server_process import Server, running
 
 FAILED = (": refuse with", ": reset", ": empty", ": cut-off", ": hang")
 HEADINGS = ("program", "answer", "ended as", "requests", "seconds")
@@ -63,13 +63,15 @@ def _place(root: Path) -> Iterator[Place]:
         (root / name).write_text(text)
     (root / "repositories").mkdir()
     files = ("--username-file", str(root / "username"), "--password-file", str(root / "password"))
-    with running("git_server.py", "--root", str(root / "repositories"), *files) as git:
+    with running("tools.gitserver.git_server", "--root", str(root / "repositories"), *files) as git:
         yield Place(root, root / "repositories", git.port)
 
 
 def _measure(place: Place, program: Program, answer: Answer) -> Measured:
     key_file = str(place.root / "api-key")
-    with running("model_server.py", "--api-key-file", key_file, "--delay", "0") as model:
+    with running(
+        "tools.fakemodel.model_server", "--api-key-file", key_file, "--delay", "0"
+    ) as model:
         ended = place.run(program, answer, model.port)
     asked = [line for line in model.log if "POST" in line or ": reset" in line or ": hang" in line]
     failed = _first_failure(model)

@@ -15,6 +15,8 @@ from tests.bench import bare_jobs
 from tests.bench.figures import Figure, document, table
 from tests.bench.package_run import manifests, run_package, write
 from tests.bench.watching import watching
+from tools.demo import installation, target
+from tools.demo import run as demo
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = [sys.executable, str(ROOT / "tools" / "singlenode")]
@@ -55,11 +57,6 @@ def main() -> int:
 
 def _prepare() -> str:
     """Start the cluster with the operator and a git server in it; return the server's URL."""
-    sys.path.insert(0, str(ROOT / "deploy" / "demo"))
-    import installation  # noqa: PLC0415  # the demo's scripts are no package
-    import run as demo  # noqa: PLC0415
-    import target  # noqa: PLC0415
-
     own = target.own(NAME, ("runner", "operator", "agent-command", "demo"))
     installation.install_with_helm(own)
     demo.start_servers(own, "unused")

@@ -22,13 +22,10 @@ from afresh.contract.words import CredentialsMode, Marker, Outcome
 from tests.episode.matrix import BRANCH, KEY, PROGRAMS, Program, episode_pod
 from tests.episode.pod import make_order, make_task
 from tests.episode.servers import Remote, serving_git
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "deploy" / "demo"))
-
-from model_dialect import Asked, Dialect
-from model_script import Call, Conversation, Reply, Tool, run, write_file
-from model_server import ModelServer, _ModelHandler, _turn
-from model_tools import Turn
+from tools.fakemodel.model_dialect import Asked, Dialect
+from tools.fakemodel.model_script import Call, Conversation, Reply, Tool, run, write_file
+from tools.fakemodel.model_server import ModelServer, _ModelHandler, _turn
+from tools.fakemodel.model_tools import Turn
 
 MODULES = 120
 WANTED = "issue"

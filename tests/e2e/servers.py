@@ -9,7 +9,7 @@ import yaml
 from tests.e2e.api import Manifest
 from tests.e2e.cluster import ROOT, Cluster, wait
 
-MANIFEST = ROOT / "deploy" / "demo" / "manifests" / "servers.yaml"
+MANIFEST = ROOT / "tools" / "demo" / "manifests" / "servers.yaml"
 IMAGES = {"IMAGES": "localhost/afresh", "TAG": "dev"}
 
 

@@ -93,5 +93,5 @@ def test_a_refused_model_key_is_told_and_correcting_it_is_enough(team: Team) -> 
 
 
 def first_subtask() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "deploy/demo/subtasks.json").read_text())[0]
+    found: dict[str, Any] = json.loads((ROOT / "tools/fakemodel/subtasks.json").read_text())[0]
     return {**found, "verify": {"command": found["verify"]}}

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.demo.programs import node_folder
 from tests.episode.upstream import usage
+from tests.programs import node_folder
 
 ANSWER = json.dumps({"type": "message", "model": "claude-x", "usage": usage(input=1, output=1)})
 # What the answer to a request that reached the provider has, and no other.

@@ -7,13 +7,11 @@ downloads elsewhere. The real client `git lfs` is tried against it too.
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy" / "demo"))
-import git_server  # of the folder above
-from http_wire import body_pieces
+from tools.gitserver import git_server
+from tools.http_wire import body_pieces
 
 AWAY = re.compile(r"/(?P<name>[\w.-]+\.git)/away/(?P<rest>\w+)")
 CALL = re.compile(r"/(?P<name>[\w.-]+\.git)/info/lfs/(?P<rest>[\w/]+)")

@@ -13,9 +13,9 @@ from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Agent, Order
 from afresh.contract.report import Report
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
-from tests.demo.programs import node_folder, npm_program, python_program
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
+from tests.programs import node_folder, npm_program, python_program
 
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"

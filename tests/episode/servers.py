@@ -9,19 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-DEMO = Path(__file__).resolve().parents[2] / "deploy" / "demo"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "tools" / "fakemodel"
 USERNAME = "ada"
 PASSWORD = "correct-horse-battery"
 DATE = 1_700_000_000
 
 
 @contextmanager
-def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
+def serving(module: str, *arguments: str, log: Path) -> Iterator[int]:
     """Run one of the demo's servers on a free port; give that port."""
-    command = [sys.executable, "-u", str(DEMO / script), *arguments]
+    command = [sys.executable, "-u", "-m", module, *arguments]
     with log.open("w") as file:
         process = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", "0"],
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=file,
             text=True,
@@ -41,13 +43,15 @@ def serving(script: str, *arguments: str, log: Path) -> Iterator[int]:
 
 
 @contextmanager
-def serving_git(root: Path, folder: Path, script: str = "git_server.py") -> Iterator[int]:
+def serving_git(
+    root: Path, folder: Path, module: str = "tools.gitserver.git_server"
+) -> Iterator[int]:
     """Serve the repositories below `root` to the one user; credentials and log go to `folder`."""
     (folder / "username").write_text(USERNAME)
     (folder / "password").write_text(PASSWORD)
     files = ("--username-file", str(folder / "username"))
     files += ("--password-file", str(folder / "password"))
-    with serving(script, "--root", str(root), *files, log=folder / "log") as port:
+    with serving(module, "--root", str(root), *files, log=folder / "log") as port:
         yield port
 
 

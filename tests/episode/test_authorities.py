@@ -12,10 +12,10 @@ from afresh.contract.order import Verify
 from afresh.contract.words import Outcome
 from afresh.episode.authorities import share_authorities
 from afresh.episode.paths import Paths
-from tests.demo.programs import node_folder
 from tests.episode.authority import server_context
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote
+from tests.programs import node_folder
 
 PROGRAMS = {
     "Python": "python3 -c \"import urllib.request as r; r.urlopen('{url}')\"",

@@ -10,12 +10,12 @@ import pytest
 
 from afresh.contract.order import Agent, Budget, Order, PlanLine, Price, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
-from tests.demo.claude_cli import install
 from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, Started, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.report_endpoint import listening
-from tests.episode.servers import DEMO, Remote, serving
+from tests.episode.servers import SCRIPTS, Remote, serving
+from tools.fakemodel.tests.claude_cli import install
 
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
@@ -38,7 +38,7 @@ def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("model-server")
     (folder / "api-key").write_text(KEY)
     arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("model_server.py", *arguments, log=folder / "log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 
@@ -69,7 +69,7 @@ def order_for(remote: Remote, model_port: int, prompt: str, **changes: object) -
 def test_subtask_of_the_demo_is_done_and_metered_and_no_key_is_seen(
     claude_pod: Pod, git_root: Path, git_port: int, model_port: int
 ):
-    subtask = json.loads((DEMO / "subtasks.json").read_text())[0]
+    subtask = json.loads((SCRIPTS / "subtasks.json").read_text())[0]
     remote = Remote(git_root / "ledger.git", f"http://127.0.0.1:{git_port}/ledger.git")
     task = Task(
         id=subtask["id"],

@@ -13,7 +13,7 @@ from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.episode.matrix import AGENT_SECONDS, KEY, PROGRAMS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
-from tests.episode.servers import DEMO, Remote, git, serving
+from tests.episode.servers import SCRIPTS, Remote, git, serving
 
 BRANCH = "afresh/demo"
 CODEX = next(program for program in PROGRAMS if program.adapter is AdapterName.CODEX)
@@ -24,7 +24,7 @@ def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("model-server")
     (folder / "api-key").write_text(KEY)
     arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("model_server.py", *arguments, log=folder / "log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 
@@ -78,7 +78,7 @@ def batch_of(order: Order, *prompts: str) -> Order:
 def test_subtask_of_the_demo_is_done_and_metered_and_no_key_is_seen(
     codex_pod: Pod, demo: Remote, model_port: int, model: str | None, endpoint: str
 ):
-    subtask = json.loads((DEMO / "subtasks.json").read_text())[0]
+    subtask = json.loads((SCRIPTS / "subtasks.json").read_text())[0]
     task = Task(
         id=subtask["id"],
         title=subtask["title"],

@@ -10,12 +10,12 @@ import pytest
 
 from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
-from tests.demo.programs import node_folder, npm_program
 from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
-from tests.episode.servers import DEMO, Remote, serving
+from tests.episode.servers import SCRIPTS, Remote, serving
 from tests.episode.upstream import providing, streams
+from tests.programs import node_folder, npm_program
 
 KEY = "a-key-of-the-gemini-api-0123456789"
 BRANCH = "afresh/demo"
@@ -26,7 +26,7 @@ def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("model-server")
     (folder / "api-key").write_text(KEY)
     arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("model_server.py", *arguments, log=folder / "log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 
@@ -58,7 +58,7 @@ def order_for(remote: Remote, endpoint: str, *prompts: str, **changes: object) -
 def test_subtask_of_the_demo_is_done_with_the_programs_own_tools(
     gemini_pod: Pod, git_root: Path, git_port: int, model_port: int
 ):
-    subtask = json.loads((DEMO / "subtasks.json").read_text())[0]
+    subtask = json.loads((SCRIPTS / "subtasks.json").read_text())[0]
     task = Task(
         id=subtask["id"],
         title=subtask["title"],

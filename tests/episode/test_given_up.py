@@ -35,7 +35,7 @@ def test_program_that_believes_no_refusal_is_ended_with_the_reason_of_its_provid
     pod.image_environment = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
 
     key = ("--api-key-file", str(tmp_path / "api-key"))
-    with serving("model_server.py", *key, log=tmp_path / "log") as port:
+    with serving("tools.fakemodel.model_server", *key, log=tmp_path / "log") as port:
         agent = Agent(
             adapter=AdapterName.CLAUDE,
             endpoint=f"http://127.0.0.1:{port}",

@@ -41,7 +41,7 @@ def slow_model(tmp_path: Path) -> Iterator[int]:
     key = tmp_path / "api-key"
     key.write_text(KEY)
     arguments = ("--api-key-file", str(key), "--delay", "7")
-    with serving("model_server.py", *arguments, log=tmp_path / "model-log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=tmp_path / "model-log") as port:
         yield port
 
 

@@ -23,7 +23,7 @@ from tests.episode.ssh_server import Sshd
 BRANCH = "afresh/demo"
 PICTURE = "a picture, " * 1000
 ATTRIBUTES = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
-SERVER = str(Path(__file__).with_name("lfs_server.py"))
+SERVER = "tests.episode.lfs_server"
 NUMBERS = count()
 
 

@@ -42,7 +42,7 @@ def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("model-server")
     (folder / "api-key").write_text(KEY)
     arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("model_server.py", *arguments, log=folder / "log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 

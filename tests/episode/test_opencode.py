@@ -8,11 +8,11 @@ import pytest
 
 from afresh.contract.order import Agent, Order, PlanLine
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, ModelApiName, Outcome
-from tests.demo.programs import npm_program
 from tests.episode.matrix import AGENT_SECONDS
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.servers import Remote, serving
+from tests.programs import npm_program
 
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
@@ -28,7 +28,7 @@ def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("model-server")
     (folder / "api-key").write_text(KEY)
     arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("model_server.py", *arguments, log=folder / "log") as port:
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 

@@ -13,7 +13,7 @@ LONGEST_FUNCTION = 60
 VAGUE_MODULES = {"utils.py", "helpers.py", "common.py", "base.py"}
 VAGUE_CLASS = re.compile(r"\w*(Manager|Helper|Service|Processor|Engine)")
 # Stands for somebody's own repository.
-SAMPLES = ("deploy/demo/project", "deploy/demo/replies")
+SAMPLES = ("tools/gitserver/project", "tools/fakemodel/replies")
 
 
 def product() -> list[Path]:

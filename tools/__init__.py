@@ -1,0 +1,1 @@
+"""Tools of this project: no part of what is installed, which imports none of them."""

@@ -1,0 +1,71 @@
+"""How the operator gets onto the demo's cluster: by Helm, or by kubectl alone.
+
+Must not know the demo's story.
+"""
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from string import Template
+
+from tools.demo.target import REPOSITORY, DemoError, Target, progress
+
+SYSTEM = "afresh-system"
+CHARTS = REPOSITORY / "charts"
+MANIFESTS = REPOSITORY / "deploy" / "manifests"
+OPERATORS = "app.kubernetes.io/name=afresh,app.kubernetes.io/component=operator"
+OVERLAY = REPOSITORY / "tools" / "demo" / "manifests" / "kustomization.yaml"
+
+
+def refuse_anothers(target: Target) -> None:
+    """Raise DemoError where an operator is, in any namespace, that no demo has installed."""
+    # Two would both run every package, and share the names of what belongs to no namespace.
+    found = json.loads(target.kubectl("get", "deployments", "-A", "-l", OPERATORS, "-o", "json"))
+    for item in found["items"]:
+        if "started" not in item["spec"]["template"]["metadata"].get("annotations", {}):
+            raise DemoError(
+                f"there is an Afresh in {item['metadata']['namespace']} that is not the demo's: "
+                "use another cluster, or your own packages on this one"
+            )
+
+
+def install_with_helm(target: Target) -> None:
+    """Install the CRDs and the operator, and wait until it is ready. Raises DemoError."""
+    with progress.step("installing the operator with Helm"):
+        target.run(
+            "helm", "upgrade", "--install", "afresh-crds", str(CHARTS / "afresh-crds"),
+            "--namespace", SYSTEM, "--create-namespace", "--take-ownership",
+        )  # fmt: skip
+        target.run(
+            "helm", "upgrade", "--install", "afresh", str(CHARTS / "afresh"),
+            "--namespace", SYSTEM, "--wait", "--timeout", "180s",
+            "--set", f"image.registry={target.images},image.tag={target.tag}",
+            "--set-string", f"operator.podAnnotations.started={time.time():.0f}",
+        )  # fmt: skip
+
+
+def install_with_kustomize(target: Target) -> None:
+    """Do the same without Helm. Raises DemoError."""
+    with progress.step("installing the operator with kubectl"), tempfile.TemporaryDirectory() as at:
+        values = {"IMAGES": target.images, "TAG": target.tag, "STARTED": f"{time.time():.0f}"}
+        text = Template(OVERLAY.read_text()).substitute(values)
+        # A base is named by a path from here, and nothing else.
+        (Path(at) / "base").symlink_to(MANIFESTS)
+        (Path(at) / "kustomization.yaml").write_text(text)
+        target.kubectl("apply", "--server-side", "--force-conflicts", "-k", at)
+        target.kubectl(
+            "rollout", "status", "deployment/afresh-operator", "-n", SYSTEM, "--timeout=180s"
+        )
+
+
+def remove_operator(target: Target) -> None:
+    """Take the operator off, however it was installed; the CRDs stay. Raises DemoError."""
+    target.run("helm", "uninstall", "afresh", "--namespace", SYSTEM, "--ignore-not-found")
+    target.kubectl(
+        "delete", "-k", str(MANIFESTS / "operator"), "--ignore-not-found", "--timeout=120s"
+    )
+    target.kubectl("delete", "namespace", SYSTEM, "--ignore-not-found", "--timeout=120s")
+
+
+INSTALLERS = {"helm": install_with_helm, "kustomize": install_with_kustomize}

@@ -1,0 +1,220 @@
+"""The Gemini API, as the scripted model speaks it.
+
+It owns that API's forms: contents, candidates, streams of pieces, usage and errors. A stream is
+always one of server-sent events. It must not know scripts or sockets.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from tools.fakemodel.model_behaviours import Reason, Refusal
+from tools.fakemodel.model_dialect import (
+    Asked,
+    ErrorAnswer,
+    RefusedError,
+    Route,
+    count_tokens,
+    text_pieces,
+)
+from tools.fakemodel.model_script import Conversation
+from tools.fakemodel.model_tools import Turn
+
+MODELS = ("gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite")
+
+_PATH = re.compile(r"/v1(?:beta)?/models(?:/(?P<model>[\w.-]+):(?P<method>\w+))?")
+_METHODS = {
+    "generateContent": Route.CONVERSE,
+    "streamGenerateContent": Route.CONVERSE,
+    "countTokens": Route.COUNT,
+}
+# Gemini CLI puts what a command has printed between these.
+_WRAPPING = re.compile(r"<untrusted_context>\n(?:Output: )?(.*?)\n</untrusted_context>", re.DOTALL)
+_RPC = "type.googleapis.com/google.rpc"
+_BAD_KEY = "API key not valid. Please pass a valid API key."
+_NO_CREDIT = "Your prepayment credits are depleted. Please manage your project and billing."
+_QUOTA = "You exceeded your current quota, please check your plan and billing details."
+_ERRORS = {
+    Reason.UNAUTHORIZED: (400, "INVALID_ARGUMENT", _BAD_KEY),
+    Reason.NO_CREDIT: (429, "RESOURCE_EXHAUSTED", _NO_CREDIT),
+    Reason.RATE_LIMITED: (429, "RESOURCE_EXHAUSTED", _QUOTA),
+    Reason.SERVER_ERROR: (500, "INTERNAL", "An internal error has occurred."),
+    Reason.UNAVAILABLE: (503, "UNAVAILABLE", "The model is overloaded."),
+    Reason.OVERLOADED: (529, "UNAVAILABLE", "The service is overloaded."),
+    Reason.BAD_REQUEST: (400, "INVALID_ARGUMENT", "this is not a request for content"),
+    Reason.NOT_FOUND: (404, "NOT_FOUND", "there is nothing here"),
+    Reason.TOO_LARGE: (413, "INVALID_ARGUMENT", "the request is too large"),
+}
+
+
+class GeminiContents:
+    """See `model_dialect.Dialect`."""
+
+    def claims(self, path: str, headers: Mapping[str, str]) -> bool:
+        """The API is told by its paths; the list of models by the key's header."""
+        if path.startswith("/v1beta/"):
+            return True
+        return path.startswith("/v1/models") and "x-goog-api-key" in headers
+
+    def route(self, method: str, path: str) -> Route | None:
+        """Content, whole or as a stream, a count of tokens, and the models."""
+        match = _PATH.fullmatch(path)
+        if match is None:
+            return None
+        if match["method"] is None:
+            return Route.MODELS if method == "GET" else None
+        return _METHODS.get(match["method"]) if method == "POST" else None
+
+    def key_of(self, headers: Mapping[str, str]) -> str:
+        """The key has a header of its own."""
+        return headers.get("x-goog-api-key", "")
+
+    def read(self, path: str, body: dict[str, Any]) -> Asked:
+        """Any model whose name begins with `gemini-` is there."""
+        match = _PATH.fullmatch(path)
+        model, method = (match["model"], match["method"]) if match else ("", "")
+        body = body.get("generateContentRequest", body)
+        conversation = read_conversation(body)
+        if not model.startswith("gemini-"):
+            raise RefusedError(Refusal(Reason.NOT_FOUND, f"models/{model} is not found"))
+        return Asked(conversation, body, model, method == "streamGenerateContent")
+
+    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+        """Return one candidate with text and calls of functions."""
+        parts = _form(asked.body) or _parts(turn)
+        return _answer(asked, parts, _usage(asked, parts), is_last=True)
+
+    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+        """Yield the parts, a text in several; the last one says that it is the last."""
+        parts = [*({"text": piece} for piece in text_pieces(turn.text)), *_calls(turn)]
+        usage = _usage(asked, _parts(turn))
+        for number, part in enumerate(parts or [{"text": ""}], start=1):
+            is_last = number >= len(parts)
+            counts = usage if is_last else {**usage, "candidatesTokenCount": number}
+            piece = _answer(asked, [part], counts, is_last=is_last)
+            yield f"data: {json.dumps(piece)}\r\n\r\n".encode()
+
+    def count(self, asked: Asked) -> dict[str, Any]:
+        """Return the prompt's tokens."""
+        return {"totalTokens": _prompt_tokens(asked.body, asked.body["contents"])}
+
+    def models(self) -> dict[str, Any]:
+        """Return the page of models."""
+        methods = ["generateContent", "countTokens"]
+        return {
+            "models": [
+                {"name": f"models/{model}", "supportedGenerationMethods": methods}
+                for model in MODELS
+            ]
+        }
+
+    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002 - no dates
+        """Say why; how long a limit holds stands in the body."""
+        status, word, usual = _ERRORS[refusal.reason]
+        details: list[dict[str, Any]] = []
+        if refusal.reason is Reason.UNAUTHORIZED:
+            details.append({"@type": f"{_RPC}.ErrorInfo", "reason": "API_KEY_INVALID"})
+        if refusal.retry_after is not None:
+            delay = f"{refusal.retry_after}s"
+            details.append({"@type": f"{_RPC}.RetryInfo", "retryDelay": delay})
+        message = refusal.message or usual
+        error = {"code": status, "message": message, "status": word, "details": details}
+        return ErrorAnswer(status, {"error": error}, {})
+
+
+def read_conversation(body: dict[str, Any]) -> Conversation:
+    """Find the latest brief in a request, and the results of each turn since."""
+    brief, briefs, turns = "", 0, []
+    for content in body["contents"]:
+        parts = content["parts"]
+        results = [_result(part) for part in parts if "functionResponse" in part]
+        if content.get("role") == "model" and any("functionCall" in part for part in parts):
+            turns.append("")
+        elif results and turns:
+            turns[-1] = "\n".join([turns[-1], *results]).strip("\n")
+        elif content.get("role") != "model" and (text := _said_by_user(parts)):
+            brief, briefs, turns = text, briefs + 1, []
+    return Conversation(
+        brief=brief,
+        briefs=briefs,
+        results=tuple(turns),
+        tools=frozenset(
+            str(function.get("name"))
+            for tool in body.get("tools", [])
+            for function in tool.get("functionDeclarations", [])
+        ),
+        instructions=_texts(body.get("systemInstruction", {}).get("parts", [])),
+    )
+
+
+def _said_by_user(parts: list[dict[str, Any]]) -> str:
+    # What the CLI tells of the place that it works in is a part of its own.
+    return _texts([part for part in parts if not part.get("text", "").startswith("<session_")])
+
+
+def _texts(parts: list[dict[str, Any]]) -> str:
+    return "\n".join(part["text"] for part in parts if "text" in part)
+
+
+def _result(part: dict[str, Any]) -> str:
+    response = part["functionResponse"].get("response", {})
+    text = str(response.get("output") or response.get("error") or "")
+    return _WRAPPING.sub(r"\1", text)
+
+
+def _parts(turn: Turn) -> list[dict[str, Any]]:
+    text = [{"text": turn.text}] if turn.text or not turn.uses else []
+    return [*text, *_calls(turn)]
+
+
+def _form(body: dict[str, Any]) -> list[dict[str, Any]]:
+    # Gemini CLI asks like this which model a task needs.
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
+    if not schema:
+        return []
+    empty = {"INTEGER": 1, "NUMBER": 1, "BOOLEAN": False, "ARRAY": [], "OBJECT": {}}
+    filled = {
+        name: empty.get(str(field.get("type")).upper(), "nothing to say")
+        for name, field in schema.get("properties", {}).items()
+    }
+    return [{"text": json.dumps(filled)}]
+
+
+def _calls(turn: Turn) -> list[dict[str, Any]]:
+    return [{"functionCall": {"name": use.name, "args": use.input}} for use in turn.uses]
+
+
+def _answer(
+    asked: Asked, parts: list[dict[str, Any]], usage: dict[str, int], *, is_last: bool
+) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if is_last:
+        candidate["finishReason"] = "STOP"
+    seed = hashlib.sha256(json.dumps(asked.body["contents"]).encode()).hexdigest()
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": asked.model,
+        "responseId": seed[:22],
+    }
+
+
+def _usage(asked: Asked, parts: list[dict[str, Any]]) -> dict[str, int]:
+    # What the request before held is in the cache, and part of the prompt all the same.
+    contents = asked.body["contents"]
+    answered = max(
+        (i for i, content in enumerate(contents) if content.get("role") == "model"), default=0
+    )
+    prompt = _prompt_tokens(asked.body, contents)
+    output = count_tokens(parts)
+    usage = {"promptTokenCount": prompt, "candidatesTokenCount": output}
+    if answered:
+        usage["cachedContentTokenCount"] = _prompt_tokens(asked.body, contents[:answered])
+    return {**usage, "totalTokenCount": prompt + output}
+
+
+def _prompt_tokens(body: dict[str, Any], contents: list[dict[str, Any]]) -> int:
+    return count_tokens([body.get("systemInstruction", {}), body.get("tools", []), contents])

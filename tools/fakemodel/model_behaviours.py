@@ -1,0 +1,197 @@
+"""The words in a prompt that make the scripted model misbehave, or do what a test wants.
+
+A line of the prompt or of the guidance asks for a behaviour; README.md has the table:
+
+    demo-model: NAME [times=N] [after=N] [retry-after=N] [ARGUMENT]
+
+`after=N` holds a failure back until the tools have answered N times, `times=N` ends it after N
+requests with the same brief. That count is all that is remembered between requests. It must not
+know HTTP.
+"""
+
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from tools.fakemodel.model_script import Call, Conversation, Reply, Tool, blocked, run, write_file
+
+
+class UnknownBehaviourError(Exception):
+    """A prompt asks for a behaviour that does not exist; the message is for whoever wrote it."""
+
+
+class Break(Enum):
+    """Ways to fail that are no answer."""
+
+    RESET = "reset"
+    EMPTY = "empty"
+    CUT_OFF = "cut-off"
+    HANG = "hang"
+
+
+class Reason(Enum):
+    """Why an API refuses a request; each dialect says it in its own form."""
+
+    UNAUTHORIZED = "unauthorized"
+    NO_CREDIT = "no-credit"
+    RATE_LIMITED = "rate-limited"
+    SERVER_ERROR = "server-error"
+    UNAVAILABLE = "unavailable"
+    OVERLOADED = "overloaded"
+    BAD_REQUEST = "bad-request"
+    NOT_FOUND = "not-found"
+    TOO_LARGE = "too-large"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error that the API answers with; `message` replaces the API's usual one."""
+
+    reason: Reason
+    message: str = ""
+    retry_after: int | None = None
+
+
+Failure = Break | Refusal
+
+FAILURES: dict[str, Failure] = {
+    "unauthorized": Refusal(Reason.UNAUTHORIZED),
+    "no-credit": Refusal(Reason.NO_CREDIT),
+    "rate-limited": Refusal(Reason.RATE_LIMITED, retry_after=1),
+    "server-error": Refusal(Reason.SERVER_ERROR),
+    "unavailable": Refusal(Reason.UNAVAILABLE),
+    "overloaded": Refusal(Reason.OVERLOADED),
+    **{fault.value: fault for fault in Break},
+}
+
+ACTS = ("shell", "write", "blocked", "idle", "endless")
+
+_LINE = re.compile(
+    r"""^\W* demo-model: [ \t]+ (?P<name>[\w-]+)
+    (?P<options>(?:[ \t]+[a-z-]+=\d+)*) [ \t]* (?P<argument>.*)$""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One line that asks for a behaviour."""
+
+    name: str
+    argument: str = ""
+    times: int | None = None
+    after: int = 0
+    retry_after: int | None = None
+
+    def failure(self) -> Failure | None:
+        """Return how the request is to fail, if it is."""
+        failure = FAILURES.get(self.name)
+        if isinstance(failure, Refusal) and self.retry_after is not None:
+            return replace(failure, retry_after=self.retry_after)
+        return failure
+
+
+def find_directives(brief: str) -> tuple[Directive, ...]:
+    """Return the behaviours that `brief` asks for, in order; raise UnknownBehaviourError."""
+    return tuple(_directive(match) for match in _LINE.finditer(brief))
+
+
+def without_directives(brief: str) -> str:
+    """Return what the brief says besides."""
+    return _LINE.sub("", brief)
+
+
+def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
+    """Return what the model does after `turns` finished turns, or None when nothing is asked of it.
+
+    Each act takes a turn, in order; `endless`, as the last one, takes every turn from then on.
+    """
+    acts = _acts(directives)
+    if not acts:
+        return None
+    if turns < len(acts):
+        return _perform(acts[turns])
+    return _perform(acts[-1]) if acts[-1].name == "endless" else Reply("Done.")
+
+
+def act_at_once(directives: tuple[Directive, ...]) -> Reply | None:
+    """Return the same for an agent that has no turns: all that is asked, in one answer.
+
+    What is `endless` is then an edit that fits nowhere, so that the agent asks for another.
+    """
+    acts = _acts(directives)
+    calls = [call for directive in acts for call in _perform(directive).calls]
+    if acts and acts[-1].name == "endless":
+        calls[-1] = Call(Tool.EDIT, {"path": "endless.txt", "old": "There is no end.", "new": ""})
+    return Reply("Done.", tuple(calls)) if acts else None
+
+
+class Countdown:
+    """Counts how often each brief has met its limited failures; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._met: Counter[tuple[str, int]] = Counter()
+
+    def due_failure(
+        self, conversation: Conversation, directives: tuple[Directive, ...]
+    ) -> Failure | None:
+        """Return how this request fails, if it does, and count it."""
+        turns = len(conversation.results)
+        for number, directive in enumerate(directives):
+            failure = directive.failure()
+            if (
+                failure
+                and turns >= directive.after
+                and self._is_left(conversation.brief, number, directive)
+            ):
+                return failure
+        return None
+
+    def _is_left(self, brief: str, number: int, directive: Directive) -> bool:
+        if directive.times is None:
+            return True
+        with self._lock:
+            self._met[brief, number] += 1
+            return self._met[brief, number] <= directive.times
+
+
+def _acts(directives: tuple[Directive, ...]) -> list[Directive]:
+    return [directive for directive in directives if directive.name in ACTS]
+
+
+def _perform(directive: Directive) -> Reply:
+    match directive.name:
+        case "shell":
+            return Reply(calls=(run(directive.argument),))
+        case "write":
+            path = directive.argument or "unasked.txt"
+            return Reply(calls=(write_file(path, "Nobody asked for this.\n"),))
+        case "blocked":
+            return blocked(directive.argument or "A person must decide this.")
+        case "endless":
+            return Reply("Once more.", (run("echo still working"),))
+        case _:
+            return Reply("Done.")
+
+
+def _directive(match: re.Match[str]) -> Directive:
+    name, options = match["name"], dict(option.split("=") for option in match["options"].split())
+    if name not in FAILURES and name not in ACTS:
+        known = ", ".join([*FAILURES, *ACTS])
+        raise UnknownBehaviourError(
+            f'demo-model: there is no behaviour "{name}"; use one of {known}'
+        )
+    if unknown := sorted(options.keys() - {"times", "after", "retry-after"}):
+        raise UnknownBehaviourError(
+            f'demo-model: there is no option "{unknown[0]}"; use times, after or retry-after'
+        )
+    return Directive(
+        name=name,
+        argument=match["argument"].strip(),
+        times=int(options["times"]) if "times" in options else None,
+        after=int(options.get("after", 0)),
+        retry_after=int(options["retry-after"]) if "retry-after" in options else None,
+    )

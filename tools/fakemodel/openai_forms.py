@@ -1,0 +1,91 @@
+"""What both OpenAI APIs of the scripted model have in common: key, models, errors, usage.
+
+It must not know messages, scripts or sockets.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tools.fakemodel.model_behaviours import Reason, Refusal
+from tools.fakemodel.model_dialect import ErrorAnswer, RefusedError, count_tokens
+
+MODELS = ("gpt-5-codex", "gpt-5", "gpt-5-mini")
+
+_CREATED = 1_759_276_800
+_ERRORS: Mapping[Reason, tuple[int, str, str | None, str]] = {
+    Reason.UNAUTHORIZED: (
+        401,
+        "invalid_request_error",
+        "invalid_api_key",
+        "Incorrect API key provided.",
+    ),
+    Reason.NO_CREDIT: (
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    Reason.RATE_LIMITED: (429, "requests", "rate_limit_exceeded", "Rate limit reached"),
+    Reason.SERVER_ERROR: (500, "server_error", None, "The server had an error."),
+    Reason.UNAVAILABLE: (503, "server_error", None, "The service is unavailable."),
+    Reason.OVERLOADED: (529, "server_error", None, "The engine is overloaded."),
+    Reason.BAD_REQUEST: (400, "invalid_request_error", None, "The request makes no sense."),
+    Reason.NOT_FOUND: (404, "invalid_request_error", None, "There is nothing here."),
+    Reason.TOO_LARGE: (413, "invalid_request_error", None, "The request is too large."),
+}
+
+
+def bearer_key(headers: Mapping[str, str]) -> str:
+    """Return the key, which is a bearer token, or an empty text."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key if scheme.lower() == "bearer" else ""
+
+
+def known_model(body: dict[str, Any]) -> str:
+    """Return the model that is asked for: any that begins with `gpt-`. Raises RefusedError."""
+    model = str(body.get("model", ""))
+    if not model.startswith("gpt-"):
+        raise RefusedError(Refusal(Reason.NOT_FOUND, f"The model `{model}` does not exist."))
+    return model
+
+
+def models_page() -> dict[str, Any]:
+    """Return the list of models."""
+    owner = {"object": "model", "created": _CREATED, "owned_by": "system"}
+    return {"object": "list", "data": [{"id": model, **owner} for model in MODELS]}
+
+
+def refuse(refusal: Refusal) -> ErrorAnswer:
+    """Say why, and with a limit also how long it holds."""
+    status, kind, code, usual = _ERRORS[refusal.reason]
+    headers = {}
+    if refusal.retry_after is not None:
+        headers = {
+            "retry-after": str(refusal.retry_after),
+            "x-ratelimit-remaining-requests": "0",
+            "x-ratelimit-reset-requests": f"{refusal.retry_after}s",
+        }
+    error = {"message": refusal.message or usual, "type": kind, "param": None, "code": code}
+    return ErrorAnswer(status, {"error": error}, headers)
+
+
+def seed_of(conversation: object) -> str:
+    """Return what an answer's identifiers are made of: the same for the same conversation."""
+    return hashlib.sha256(json.dumps(conversation).encode()).hexdigest()
+
+
+def input_tokens(fixed: object, items: list[dict[str, Any]], answered: int) -> tuple[int, int]:
+    """Return the tokens of a request, and how many of them were cached: all that was answered."""
+    cached = count_tokens([fixed, items[:answered]]) if answered else 0
+    return count_tokens([fixed, items]), cached
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message or of a tool's answer, which may come in parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(str(part["text"]) for part in content if part.get("text"))
