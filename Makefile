@@ -26,7 +26,7 @@ else
 endif
 
 test: ## Run the tests but those of test-matrix: lint, types, contracts, unit, API server, end to end
-	@deploy/test.sh
+	@tools/test.sh
 
 check: .venv/.ready ## Format, lint, types, import contracts, generated files
 	.venv/bin/ruff format --check --quiet .
@@ -82,8 +82,8 @@ fmt: .venv/.ready ## Format the code
 clean: ## Remove what was built here
 	rm -rf .venv build dist
 
-.venv/.ready: pyproject.toml deploy/requirements/dev.txt
-	@deploy/venv.sh $(UV_VERSION)
+.venv/.ready: pyproject.toml tools/requirements/dev.txt
+	@tools/venv.sh $(UV_VERSION)
 
 requirements: ## Pin the newest Python packages that pyproject.toml allows
 	@set -e; pin() { uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
@@ -95,7 +95,7 @@ requirements: ## Pin the newest Python packages that pyproject.toml allows
 	pin --python-version 3.13 --override $$images/aider-overrides.txt $$images/aider.in \
 	  -o $$images/aider.txt; \
 	pin --python-version 3.11 --universal --extra cli --extra operator --group dev --group docs \
-	  pyproject.toml -o deploy/requirements/dev.txt
+	  pyproject.toml -o tools/requirements/dev.txt
 
 .PHONY: npm-locks
 npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (needs npm)

@@ -23,7 +23,7 @@ PATIENCE = 240
 def programs() -> Path:
     """Return the directory of `prometheus` and `promtool`, unpacked and not installed."""
     done = subprocess.run(
-        [str(ROOT / "deploy" / "prometheus.sh")],
+        [str(ROOT / "tools" / "prometheus.sh")],
         capture_output=True,
         text=True,
         timeout=600,

@@ -26,7 +26,7 @@ def test_a_link_leads_to_a_file(page: str) -> None:
 def test_every_path_that_the_pages_name_exists() -> None:
     text = "".join((ROOT / page).read_text() for page in PAGES)
     named = set(
-        re.findall(r"`((?:controller|deploy|docs|tests|charts|\.github)/[\w./-]*\w)`", text)
+        re.findall(r"`((?:controller|deploy|docs|tests|tools|charts|\.github)/[\w./-]*\w)`", text)
     )
 
     assert len(named) > 5

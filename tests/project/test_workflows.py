@@ -68,7 +68,7 @@ def test_a_change_is_tried_by_every_kind_of_test() -> None:
 
 
 def test_the_unit_tests_have_the_packages_that_the_whole_run_installs() -> None:
-    script = (ROOT / "deploy" / "test.sh").read_text()
+    script = (ROOT / "tools" / "test.sh").read_text()
     (named,) = re.findall(r"for package in ([a-z -]+);", script)
 
     installed = " ".join(
@@ -80,7 +80,7 @@ def test_the_unit_tests_have_the_packages_that_the_whole_run_installs() -> None:
 
 @each_workflow
 def test_a_script_of_the_project_that_a_workflow_runs_exists(path: Path) -> None:
-    for script in re.findall(r"\bdeploy/\S+", "\n".join(steps(path, "run"))):
+    for script in re.findall(r"\b(?:deploy|tools)/\S+", "\n".join(steps(path, "run"))):
         assert (ROOT / script).exists(), script
 
 

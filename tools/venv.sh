@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes .venv with the pinned tools; installs uv into the cache if there is none.
-# Usage: deploy/venv.sh UV_VERSION
+# Usage: tools/venv.sh UV_VERSION
 set -eu
 cd "$(dirname "$0")/.."
 version=$1
@@ -21,5 +21,5 @@ if [ -z "$uv" ]; then
 fi
 echo "installing the pinned Python packages into .venv ..." >&2
 "$uv" venv --quiet --allow-existing --python "$(command -v python3)" .venv
-"$uv" pip sync --quiet --python .venv/bin/python deploy/requirements/dev.txt
+"$uv" pip sync --quiet --python .venv/bin/python tools/requirements/dev.txt
 touch .venv/.ready

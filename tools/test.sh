@@ -22,7 +22,7 @@ if why=$(python3 tools/singlenode check 2>&1); then
         "${apt[@]}" install -y "${missing[@]}" >/dev/null 2>&1 ||
             { "${apt[@]}" update >/dev/null; "${apt[@]}" install -y "${missing[@]}" >/dev/null; }
     fi
-    deploy/prometheus.sh >/dev/null
+    tools/prometheus.sh >/dev/null
 elif [ "${CI:-}" = true ]; then
     echo "CI must run the tests that need a cluster: $why" >&2
     exit 1
