@@ -8,13 +8,13 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tools.singlenode.errors import ClusterError
 from tools.singlenode.paths import IMAGES, REPOSITORY
 
-# Written by Python beside the sources; part of no image.
-_IGNORED_DIRECTORY = "__pycache__"
+# Of the forms that this file may have, `_is_ignored` knows those that it uses.
+_IGNORED = ".dockerignore"
 
 
 def all_images() -> list[str]:
@@ -60,8 +60,9 @@ class ImageRecipe:
         if root.is_file():
             yield root
             return
+        ignored = _ignored_patterns()
         for path in sorted(root.rglob("*")):
-            if path.is_file() and _IGNORED_DIRECTORY not in path.parts:
+            if path.is_file() and not _is_ignored(path.relative_to(REPOSITORY), ignored):
                 yield path
 
 
@@ -77,6 +78,23 @@ def copied_sources(dockerfile: str) -> list[str]:
         if not any(word.startswith("--from=") for word in words):
             sources += [word for word in words if not word.startswith("--")][:-1]
     return sources
+
+
+def _ignored_patterns() -> list[str]:
+    file = REPOSITORY / _IGNORED
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _is_ignored(path: PurePath, patterns: list[str]) -> bool:
+    """Tell whether `path` or a directory above it is left out of the build's context."""
+    return any(_is_match(place, pattern) for place in (path, *path.parents) for pattern in patterns)
+
+
+def _is_match(path: PurePath, pattern: str) -> bool:
+    if pattern.startswith("**/"):
+        return path.match(pattern.removeprefix("**/"))
+    return len(path.parts) == len(PurePath(pattern).parts) and path.match(pattern)
 
 
 def _is_executable(path: Path) -> bool:

@@ -31,6 +31,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(image_recipe, "IMAGES", tmp_path / "images")
     for name, content in {
         "images/app/Dockerfile": "FROM x\nCOPY source one.txt /app/\n",
+        ".dockerignore": "# Nothing of these.\n**/__pycache__\nsource/*/tests\n",
         "source/main.py": "print(1)\n",
         "source/deep/more.py": "print(2)\n",
         "one.txt": "1",
@@ -39,6 +40,11 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     return tmp_path
+
+
+def _add(repository: Path, name: str) -> None:
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).touch()
 
 
 def _rename(repository: Path) -> None:
@@ -51,6 +57,8 @@ def _rename(repository: Path) -> None:
         pytest.param(lambda r: (r / "source/main.py").write_text("print(3)\n"), id="a file"),
         pytest.param(lambda r: (r / "source/deep/more.py").unlink(), id="a file less"),
         pytest.param(lambda r: (r / "source/deep/new.py").touch(), id="an empty file more"),
+        pytest.param(lambda r: _add(r, "source/tests/a.py"), id="tests that are not left out"),
+        pytest.param(lambda r: _add(r, "source/a/b/tests/a.py"), id="tests that lie deeper"),
         pytest.param(lambda r: (r / "source/main.py").chmod(0o755), id="a mode"),
         pytest.param(_rename, id="a name"),
         pytest.param(lambda r: (r / "images/app/Dockerfile").write_text("FROM y"), id="the recipe"),
@@ -68,7 +76,9 @@ def test_what_goes_into_an_image_changes_its_key(repository: Path, change) -> No
     "change",
     [
         pytest.param(lambda r: (r / "other.txt").write_text("3"), id="a file that is not copied"),
-        pytest.param(lambda r: (r / "source/__pycache__").mkdir(), id="a cache of Python"),
+        pytest.param(lambda r: _add(r, "source/__pycache__/main.pyc"), id="a cache of Python"),
+        pytest.param(lambda r: _add(r, "source/deep/__pycache__/a.pyc"), id="a deep cache"),
+        pytest.param(lambda r: _add(r, "source/deep/tests/more/test_a.py"), id="a tool's tests"),
         pytest.param(lambda r: (r / "source/main.py").touch(), id="a time"),
     ],
 )
