@@ -22,12 +22,15 @@ CONTROLLER = "system:serviceaccount:kube-system:job-controller"
 OF_REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller"
 OF_CRON_JOBS = "system:serviceaccount:kube-system:cronjob-controller"
 NODE = "system:node:somewhere"
+COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
+KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
 # The rules of Kubernetes' own roles; a controller that is not here puts them together.
 PEOPLE = {
     "edith": ("edit", "view"),
     "adam": ("admin", "edit", "view"),
 }
 REFUSAL = "are those of an episode"
+STAYS = "stays as it was made"
 NOT_CONNECTED = "is an episode's, into which nobody connects"
 NO_TOKEN = "a token for the audience afresh is for pods of episodes alone"
 WANTED = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
@@ -141,9 +144,10 @@ def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
     for user, roles in PEOPLE.items():
         allow(desk, user, roles)
     allow(desk, CONTROLLER, ("view",))  # kubectl looks before it changes
-    also = ("--resource=pods/ephemeralcontainers", "--verb=get,update,patch")
-    kubectl("create", "role", "debug", "-n", desk.namespace, *also)
-    kubectl("create", "rolebinding", "debug", "-n", desk.namespace, "--role=debug", "--user=adam")
+    change = "--verb=get,update,patch"
+    grant(desk, "adam", "debug", "--resource=pods/ephemeralcontainers,pods/resize", change)
+    # What Kueue's own ClusterRole gives it on Jobs.
+    grant(desk, KUEUE, "queue", "--resource=jobs,jobs/status", change)
     for user in PEOPLE:
         wait(
             f"the policies and the rights of {user} hold",
@@ -153,6 +157,12 @@ def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
             seconds=120,
         )  # fmt: skip
     return desk
+
+
+def grant(desk: Desk, user: str, role: str, *rights: str) -> None:
+    desk.kubectl("create", "role", role, "-n", desk.namespace, *rights)
+    words = ("create", "rolebinding", role, "-n", desk.namespace)
+    desk.kubectl(*words, f"--role={role}", f"--user={user}")
 
 
 def allow(desk: Desk, user: str, roles: tuple[str, ...]) -> None:
@@ -247,9 +257,87 @@ def test_a_queue_may_release_a_job_and_take_it_back(desk: Desk) -> None:
                 "spec": where}  # fmt: skip
 
     for spec in ({"suspend": False, "template": admitted}, {"suspend": True}, {"suspend": False}):
-        assert desk.patch("edith", target, {"spec": spec}) == ""
+        assert desk.patch(KUEUE, target, {"spec": spec}) == ""
     found = desk.kubectl.get("job", job["metadata"]["name"], desk.namespace)
     assert found["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "a"}
+
+
+def test_a_queue_changes_no_order(desk: Desk) -> None:
+    job = desk.job(suspend=True)
+    order = {"metadata": {"annotations": {"afresh.dev/order": "{}"}}}
+
+    said = desk.patch(KUEUE, f"job/{job['metadata']['name']}", {"spec": {"template": order}})
+
+    assert REFUSAL in said
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}
+HOLD = ["example.com/hold"]
+
+
+@people
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"backoffLimit": 3}},
+        {"spec": {"parallelism": 2}},
+        {"spec": {"parallelism": 0}},
+        {"spec": {"activeDeadlineSeconds": 1}},
+        {"spec": {"activeDeadlineSeconds": None}},
+        {"spec": {"ttlSecondsAfterFinished": 0}},
+        {"spec": {"suspend": True}},
+        {"metadata": {"ownerReferences": None}},
+        {"metadata": {"ownerReferences": [OWNER]}},
+        {"metadata": {"finalizers": HOLD}},
+        {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "another"}}},
+    ],
+    ids=["retries", "pods", "no pods", "deadline", "no deadline", "lifetime", "suspend", "no owner",
+         "owner", "finalizer", "queue"],
+)  # fmt: skip
+def test_the_job_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
+    job = desk.job()
+    target = f"job/{job['metadata']['name']}"
+
+    said = desk.patch(user, target, change)
+
+    assert STAYS in said
+    assert desk.patch(user, target, {"metadata": {"labels": {"a": "b"}}}) == ""
+
+
+@people
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"suspend": False},
+        {"template": {"spec": {"nodeSelector": {"pool": "mine"}}}},
+        {"template": {"spec": {"tolerations": [{"key": "x", "operator": "Exists"}]}}},
+        {"template": {"spec": {"schedulingGates": [{"name": "example.com/gate"}]}}},
+        {"template": {"metadata": {"labels": {"a": "b"}}}},
+        {"template": {"metadata": {"annotations": {"a": "b"}}}},
+    ],
+    ids=["release", "node", "toleration", "gate", "label", "annotation"],
+)
+def test_a_job_that_waits_is_released_and_placed_by_its_queue_alone(
+    desk: Desk, user: str, change: Manifest
+) -> None:
+    target = f"job/{desk.job(suspend=True)['metadata']['name']}"
+
+    said = desk.patch(user, target, {"spec": change})
+
+    assert STAYS in said
+    assert desk.patch(KUEUE, target, {"spec": change}) == ""
+
+
+def test_any_other_job_may_be_changed(desk: Desk) -> None:
+    assert desk.create("edith", plain("Job", "batch/v1")) == ""
+
+    for change in (
+        {"spec": {"backoffLimit": 3}},
+        {"spec": {"suspend": True}},
+        {"metadata": {"ownerReferences": [OWNER], "finalizers": HOLD}},
+        {"metadata": {"finalizers": None}},
+    ):
+        assert desk.patch("edith", "job/job", change) == ""
 
 
 def test_a_foreign_job_does_not_become_an_episodes(desk: Desk) -> None:
@@ -277,14 +365,43 @@ def test_nobody_but_the_job_controller_makes_the_pod_of_an_episode(desk: Desk, u
     [
         {"metadata": {"annotations": {"afresh.dev/order": "{}"}}},
         {"metadata": {"labels": {"afresh.dev/package": "another"}}},
-        {"spec": {"containers": [{"name": "runner", "image": "example.com/mine:1"}]}},
     ],
-    ids=["Order", "package", "image"],
+    ids=["Order", "package"],
 )
-def test_the_pod_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
+def test_what_afresh_wrote_on_a_pod_stays(desk: Desk, user: str, change: Manifest) -> None:
     pod = desk.pod(desk.job())
 
     assert REFUSAL in desk.patch(user, f"pod/{pod['metadata']['name']}", change)
+
+
+@people
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"containers": [{"name": "runner", "image": "example.com/mine:1"}]}},
+        {"spec": {"activeDeadlineSeconds": 1}},
+        {"spec": {"tolerations": [{"key": "x", "operator": "Exists"}]}},
+        {"metadata": {"ownerReferences": None}},
+        {"metadata": {"finalizers": None}},
+        {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": None}}},
+        {"metadata": {"labels": {"controller-uid": "another"}}},
+        {"metadata": {"labels": {"job-name": None}}},
+    ],
+    ids=["image", "deadline", "toleration", "no owner", "no finalizer", "no Job", "other Job",
+         "no Job's name"],
+)  # fmt: skip
+def test_the_pod_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
+    target = f"pod/{desk.pod(desk.job())['metadata']['name']}"
+    tracked = ["batch.kubernetes.io/job-tracking"]
+    counted = {"batch.kubernetes.io/controller-uid": "u", "controller-uid": "u", "job-name": "j"}
+    assert desk.patch(CONTROLLER, target, {"metadata": {"finalizers": tracked}}) == ""
+    assert desk.patch(CONTROLLER, target, {"metadata": {"labels": counted}}) == ""
+
+    said = desk.patch(user, target, change)
+
+    assert STAYS in said
+    assert desk.patch(user, target, {"metadata": {"annotations": {"a": "b"}}}) == ""
+    assert desk.patch(CONTROLLER, target, {"metadata": {"finalizers": None}}) == ""
 
 
 def test_a_pod_of_somebodys_does_not_become_an_episodes(desk: Desk) -> None:
@@ -308,7 +425,20 @@ def test_no_container_is_added_to_the_pod_of_an_episode(desk: Desk) -> None:
         "adam", f"pod/{pod['metadata']['name']}", extra, "--subresource=ephemeralcontainers"
     )
 
-    assert REFUSAL in said
+    assert STAYS in said
+
+
+def test_the_pod_of_an_episode_keeps_its_size(desk: Desk) -> None:
+    pod = desk.pod(desk.job())
+    memory = {"memory": "32Mi"}
+    smaller = {"name": "runner", "resources": {"requests": memory, "limits": memory}}
+
+    said = desk.patch(
+        "adam", f"pod/{pod['metadata']['name']}", {"spec": {"containers": [smaller]}},
+        "--subresource=resize",
+    )  # fmt: skip
+
+    assert STAYS in said
 
 
 @people
@@ -381,8 +511,6 @@ def test_a_kubelet_has_the_token_of_a_pod_on_its_node(desk: Desk) -> None:
 def test_garbage_collection_eviction_and_the_kubelet_go_on(desk: Desk) -> None:
     job = desk.job()
     pod = desk.pod(job)["metadata"]["name"]
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}
-    collector = "system:serviceaccount:kube-system:generic-garbage-collector"
     target = f"pod/{pod}"
 
     finalizer = {"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking"]}}
@@ -404,10 +532,14 @@ def test_garbage_collection_eviction_and_the_kubelet_go_on(desk: Desk) -> None:
     counted["status"] |= {"startTime": "2030-01-02T03:04:05Z", "active": 1}
     words = ("replace", "--subresource=status", "-n", desk.namespace, "--as", CONTROLLER)
     assert desk.kubectl.run(*words, manifest=counted).stderr == ""
-    assert desk.patch(collector, job_target, {"metadata": {"ownerReferences": [owner]}}) == ""
+    for change in (
+        {"ownerReferences": [OWNER], "finalizers": ["foregroundDeletion"]},
+        {"ownerReferences": None, "finalizers": None},
+    ):
+        assert desk.patch(COLLECTOR, job_target, {"metadata": change}) == ""
     evicted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
     assert '"status":"Success"' in desk.raw("adam", f"pods/{pod}/eviction", evicted)
-    gone = ("delete", job_target, "-n", desk.namespace, "--cascade=background", "--as", collector)
+    gone = ("delete", job_target, "-n", desk.namespace, "--cascade=background", "--as", COLLECTOR)
     assert desk.kubectl.run(*gone).returncode == 0
 
 
@@ -449,7 +581,8 @@ def test_an_order_of_the_largest_size_is_within_the_cost_that_a_policy_may_have(
 
     assert desk.create(OPERATOR, job) == ""
     target = f"job/{job['metadata']['name']}"
-    assert desk.patch("edith", target, {"spec": {"suspend": False}}) == ""
+    assert desk.patch(KUEUE, target, {"spec": {"suspend": False}}) == ""
+    assert desk.patch("edith", target, {"metadata": {"labels": {"a": "b"}}}) == ""
     pod = pod_of(desk.kubectl.get("job", job["metadata"]["name"], desk.namespace))
     assert desk.create(CONTROLLER, pod) == ""
     name = pod["metadata"]["name"]

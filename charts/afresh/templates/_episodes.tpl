@@ -19,15 +19,33 @@ authorizer.group("batch").resource("jobs").subresource("status").namespace(reque
 - name: oldWords
   expression: >-
     variables.old.map(m, m.?labels.orValue({})) + variables.old.map(m, m.?annotations.orValue({}))
-# Others' words, such as a queue's, may change.
 - name: isSame
   expression: >-
-    size(variables.newWords) == size(variables.oldWords) && [0, 1, 2, 3, 4, 5, 6, 7].all(i,
+    {{ include "afresh.keeps" (include "afresh.isOurs" .) }}
+# By these the Job controller counts its pods, and a queue knows its Jobs.
+- name: isCounted
+  expression: >-
+    {{ include "afresh.keeps" (include "afresh.isCounted" .) }}
+# Others' words alone may differ.
+- name: isWhole
+  expression: >-
+    oldObject != null && variables.isSame && variables.isCounted && object.spec == oldObject.spec &&
+    object.metadata.?ownerReferences.orValue([]) ==
+    oldObject.metadata.?ownerReferences.orValue([]) &&
+    object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([])
+{{- end }}
+{{- /* In CEL: whether all words whose key `k` is of a kind are there as they were. */}}
+{{- define "afresh.keeps" -}}
+size(variables.newWords) == size(variables.oldWords) && [0, 1, 2, 3, 4, 5, 6, 7].all(i,
     i >= size(variables.newWords) ||
-    (variables.newWords[i].all(k, !{{ include "afresh.isOurs" . }} ||
+    (variables.newWords[i].all(k, !{{ . }} ||
     (k in variables.oldWords[i] && variables.oldWords[i][k] == variables.newWords[i][k])) &&
-    variables.oldWords[i].all(k, !{{ include "afresh.isOurs" . }} || k in variables.newWords[i])))
+    variables.oldWords[i].all(k, !{{ . }} || k in variables.newWords[i])))
 {{- end }}
 {{- define "afresh.isOurs" -}}
 (k.startsWith("afresh.dev/") || k == "app.kubernetes.io/managed-by")
+{{- end }}
+{{- define "afresh.isCounted" -}}
+(k.startsWith("batch.kubernetes.io/") || k.startsWith("kueue.x-k8s.io/") ||
+    k in ["job-name", "controller-uid"])
 {{- end }}
