@@ -81,18 +81,48 @@ async def test_number_of_answers_that_nobody_can_read_is_one(
         (OpenAiApi(), CHAT, {"max_tokens": FEW, "service_tier": "priority"}),
         (OpenAiApi(), RESPONSES, {"max_output_tokens": FEW, "service_tier": "priority"}),
         (AnthropicApi(), MESSAGES, {"max_tokens": FEW, "speed": "fast"}),
+        (AnthropicApi(), MESSAGES, {"max_tokens": FEW, "inference_geo": "us"}),
         (GeminiApi(), ASK, {"generationConfig": {"maxOutputTokens": FEW}, "serviceTier": "x"}),
     ],
 )
 async def test_dearer_service_is_not_asked_for_under_a_budget_only(
     api: ModelApi, path: str, body: dict[str, Any]
 ):
-    (dearer,) = body.keys() & {"service_tier", "speed", "serviceTier"}
+    (dearer,) = body.keys() & {"service_tier", "speed", "serviceTier", "inference_geo"}
     without, _ = await passed(api, path, body)
     whole, _ = await passed(api, path, body, budget=None)
 
     assert dearer not in without
     assert whole[dearer] == body[dearer]
+
+
+@pytest.mark.parametrize("budget", [BUDGET, None])
+@pytest.mark.parametrize(
+    ("api", "path", "limit"),
+    [
+        (OpenAiApi(), CHAT, {"max_tokens": FEW}),
+        (OpenAiApi(), RESPONSES, {"max_output_tokens": FEW}),
+        (AnthropicApi(), MESSAGES, {"max_tokens": FEW}),
+        (GeminiApi(), ASK, {"generationConfig": {"maxOutputTokens": FEW}}),
+    ],
+)
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"extra_body": {"max_tokens": MANY, "n": 9}},
+        {"extra_headers": {"x-limit": "none"}},
+        {"user_config": {"model_list": [{"model_name": "m"}]}, "model_list": ["m"]},
+        {"api_base": "https://example.com", "api_key": "mine", "base_url": "https://example.com"},
+        {"context_window_fallback_dict": {"m": "dear"}, "fallbacks": ["dear"], "preset": "dear"},
+    ],
+    ids=["body", "headers", "configuration", "address", "models"],
+)
+async def test_proxy_is_told_to_send_nothing_else(
+    api: ModelApi, path: str, limit: dict[str, Any], said: dict[str, Any], budget: Budget | None
+):
+    got, _ = await passed(api, path, {**limit, **said}, budget=budget)
+
+    assert not got.keys() & said.keys()
 
 
 async def test_model_of_the_class_has_no_others_to_fall_back_to():

@@ -12,7 +12,7 @@ OWN_SOURCES = frozenset({"base64", "content", "text"})
 LEAST_THINKING = 1024
 # What of a limit that had to be lowered is left to thinking.
 THINKING_SHARE = 2
-DEARER = "speed"
+DEARER = ("inference_geo", "speed")
 CLEARS_THINKING = "clear_thinking_"
 
 
@@ -25,7 +25,8 @@ class AnthropicRequests:
             model=text_of(asked.get("model")),
             output_tokens=positive(asked.get("max_tokens")),
             is_streamed=asked.get("stream") is True,
-            is_plain=is_one_count(asked.get("max_tokens")) and DEARER not in asked,
+            is_plain=is_one_count(asked.get("max_tokens"))
+            and not any(name in asked for name in DEARER),
         )
 
     def limit_output(
@@ -37,7 +38,8 @@ class AnthropicRequests:
     ) -> None:
         """Set the limit; thinking is a part of it, and must be smaller."""
         asked["max_tokens"] = tokens
-        asked.pop(DEARER, None)
+        for name in DEARER:
+            asked.pop(name, None)
         thinking = mapping_of(asked.get("thinking"))
         share = positive(thinking.get("budget_tokens"))
         if share is None or share < tokens:

@@ -17,7 +17,7 @@ RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
 # Codex writes its requests in the form that the last one names.
 _HEADERS = frozenset({"openai-beta", "originator", "x-openai-internal-codex-responses-lite"})
-OTHER_MODELS = ("models", "fallbacks")
+OTHER_MODELS = "models"
 _QUERY = frozenset({"limit", "after", "order", "client_version"})
 _MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
 
@@ -58,8 +58,7 @@ class OpenAiApi:
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
         """Set the model, which is in the body, and take out others that proxies fall back to."""
         asked["model"] = model
-        for name in OTHER_MODELS:
-            asked.pop(name, None)
+        asked.pop(OTHER_MODELS, None)
         return path
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:

@@ -28,7 +28,24 @@ from afresh.episode.gateway.upstream_request import Asked
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARKS = (b",", b"[", b"{")
 NOT_JSON = "The request is not a JSON object."
-
+# By these a proxy that speaks one of the APIs is told to send another request than the one that is
+# read here: with other limits, to another model or address, or with another key.
+FOR_PROXIES = (
+    "api_base",
+    "api_key",
+    "base_url",
+    "content_policy_fallbacks",
+    "context_window_fallback_dict",
+    "context_window_fallbacks",
+    "custom_llm_provider",
+    "extra_body",
+    "extra_headers",
+    "extra_query",
+    "fallbacks",
+    "model_list",
+    "preset",
+    "user_config",
+)
 
 REACHES_OUT = "The model's provider may reach nothing outside for this work; do without {name}."
 NAME_LENGTH = 100
@@ -99,6 +116,8 @@ class BodyDesk:
 
     def _changed(self, path: str, asked: dict[str, Any]) -> Asked:
         api, model = self._upstream.api, self._upstream.model
+        for name in FOR_PROXIES:
+            asked.pop(name, None)
         api.make_metered(path, asked)
         if model is not None:
             path = api.with_model(path, asked, model)
