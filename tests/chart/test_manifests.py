@@ -1,25 +1,15 @@
 """The manifests for those who use no Helm are the charts', as a release would make them."""
 
-import importlib.util
 import subprocess
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
 
 from tests.chart.helm import CRDS, OPERATOR, ROOT, SYSTEM, Manifest, binaries, one, render
+from tools.release import manifests
 
 FOLDER = ROOT / "deploy" / "manifests"
-
-
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", FOLDER / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def built(folder: Path) -> list[Manifest]:
@@ -30,7 +20,7 @@ def built(folder: Path) -> list[Manifest]:
 
 
 def test_the_generated_files_are_current() -> None:
-    stale = [path for path, text in generator().texts().items() if path.read_text() != text]
+    stale = [path for path, text in manifests.texts().items() if path.read_text() != text]
 
     assert not stale, "run `make manifests`"
 
