@@ -12,7 +12,7 @@ from afresh.contract import pod_layout
 from afresh.contract.abilities import ABILITIES
 from afresh.core.actions import StartEpisode
 from afresh.episode.outbox import NAMES, TEXT_LIMIT
-from tools.docsgen.world import World, decided
+from tests.core.exploration.world import World, decided
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "docs/how-to/own-agent.md"]

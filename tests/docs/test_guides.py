@@ -8,9 +8,8 @@ import yaml
 
 from afresh.api.phases import PackagePhase
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT
-from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
-from tools.docsgen.explore import explored
+from tools.docsgen.reason_phases import OF_PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -32,11 +31,7 @@ def first_cells(text: str) -> set[str]:
 
 def reasons_in(*phases: PackagePhase) -> set[str]:
     """The reasons that the loop gives a package in these phases."""
-    return {
-        str(reason)
-        for subject, phase, reason in explored().facts
-        if subject == Subject.PACKAGE and phase in phases and reason not in PASSING
-    }
+    return {name for phase in phases for name in OF_PACKAGES[phase]} - PASSING
 
 
 def test_the_page_on_debugging_has_every_reason_that_stalls_a_package_and_no_other() -> None:
@@ -54,8 +49,7 @@ def test_the_page_on_debugging_has_every_reason_for_which_a_package_waits() -> N
 def test_the_page_on_debugging_says_of_every_phase_that_is_no_success_what_to_do() -> None:
     told = first_cells(section(DEBUG, "From the list to the cause"))
 
-    given = {str(phase) for subject, phase, _ in explored().facts if subject == Subject.PACKAGE}
-    assert told == given - {PackagePhase.SUCCEEDED}
+    assert told == OF_PACKAGES.keys() - {PackagePhase.SUCCEEDED}
 
 
 def test_the_page_on_alerts_has_every_alert_of_the_chart_with_its_severity() -> None:

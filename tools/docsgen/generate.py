@@ -19,28 +19,26 @@ from tools.docsgen import (
     cli_page,
     conditions_table,
     contract_page,
-    edges,
     fields_table,
     mermaid,
     metrics_page,
     names_table,
     page_lists,
+    phases,
     picture,
-    places,
     pod_mounts,
     pod_picture,
     reasons_page,
     requirements_table,
     values_table,
 )
-from tools.docsgen.explore import explored
 
 SITE = "zensical.toml"
 _NAVIGATION = ("# The navigation, written by `make docs`.\n", "\n# The end of the navigation.")
 _KINDS = ("WorkPackage", "Subtask", "AgentClass")
 _DIAGRAMS = {
-    "subtask-phases": (edges.SUBTASK, places.SUBTASK),
-    "package-phases": (edges.PACKAGE, places.PACKAGE),
+    "subtask-phases": phases.SUBTASK,
+    "package-phases": phases.PACKAGE,
 }
 
 
@@ -63,9 +61,9 @@ def files() -> dict[str, Callable[[], str]]:
     """Return the files that are generated as a whole, by their paths in docs/."""
     return {
         "reference/metrics.md": metrics_page.page,
-        "reference/reasons.md": lambda: reasons_page.render(explored()),
+        "reference/reasons.md": reasons_page.render,
         "episode-pod.svg": lambda: pod_picture.render(pod_mounts.rows()),
-        **{f"{name}.svg": partial(_picture, name) for name in _DIAGRAMS},
+        **{f"{name}.svg": partial(picture.render, found) for name, found in _DIAGRAMS.items()},
     }
 
 
@@ -82,7 +80,7 @@ def _blocks(directory: Path) -> dict[str, blocks.Block]:
         "package-phases": partial(_mermaid, "package-phases"),
         "requirements": requirements_table.render,
         "commands": cli_page.render,
-        "conditions": lambda: conditions_table.render(explored()),
+        "conditions": conditions_table.render,
         "order": partial(contract_page.render, Order),
         "report": partial(contract_page.render, Report),
         "labels": partial(names_table.render, names_table.LABELS),
@@ -96,20 +94,8 @@ def _blocks(directory: Path) -> dict[str, blocks.Block]:
     }
 
 
-def _picture(name: str) -> str:
-    diagram, layout = _DIAGRAMS[name]
-    return picture.render(diagram, _edges(name), layout)
-
-
 def _mermaid(name: str) -> str:
-    diagram, _ = _DIAGRAMS[name]
-    return f"```mermaid\n{mermaid.render(diagram, _edges(name))}\n```"
-
-
-def _edges(name: str) -> list[edges.Edge]:
-    diagram, _ = _DIAGRAMS[name]
-    found = explored()
-    return edges.edges_of(diagram, found.subtasks if diagram is edges.SUBTASK else found.packages)
+    return f"```mermaid\n{mermaid.render(_DIAGRAMS[name])}\n```"
 
 
 def _site(directory: Path) -> dict[Path, str]:

@@ -1,17 +1,15 @@
 """The edges of a diagram as a Mermaid `stateDiagram-v2`, which code hosts draw."""
 
-from collections.abc import Sequence
-
-from tools.docsgen.edges import ANY, END, START, Diagram, Edge
+from tools.docsgen.phases import ANY, END, START, Diagram
 
 
-def render(diagram: Diagram, edges: Sequence[Edge]) -> str:
+def render(diagram: Diagram) -> str:
     """Return the text of the diagram, without a fence."""
-    shown = {name for edge in edges for name in (edge.source, edge.target)}
+    shown = {name for edge in diagram.edges for name in (edge.source, edge.target)}
     named = [name for name in (ANY, *diagram.groups) if name in shown]
     lines = ["stateDiagram-v2"]
     lines += [f'    state "{_title(diagram, name)}" as {_id(name)}' for name in named]
-    for edge in edges:
+    for edge in diagram.edges:
         source = "[*]" if edge.source == START else _id(edge.source)
         target = "[*]" if edge.target == END else _id(edge.target)
         lines.append(f"    {source} --> {target}: {', '.join(edge.words)}")

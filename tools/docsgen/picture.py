@@ -1,13 +1,12 @@
-"""A diagram as an SVG picture. Knows boxes and lines; where they are is `tools.docsgen.places`'."""
+"""A diagram as an SVG picture. Knows boxes and lines; where they are is `tools.docsgen.phases`'."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from afresh.api.phases import SubtaskPhase
 from afresh.core.records import MARKERS
-from tools.docsgen.edges import ANY, END, START, Diagram, Edge
 from tools.docsgen.palette import FONT, style
-from tools.docsgen.places import Box, Layout, Place
+from tools.docsgen.phases import ANY, END, START, Box, Diagram, Edge
 
 LINE_HEIGHT = 16
 _TIP = (
@@ -26,13 +25,13 @@ _CLASSES = {
 }
 
 
-def render(diagram: Diagram, edges: Sequence[Edge], layout: Layout) -> str:
-    """Return the picture's text. Raises KeyError for a phase that has no box."""
-    width, height = layout.width, layout.height
+def render(diagram: Diagram) -> str:
+    """Return the picture's text."""
+    width, height = diagram.width, diagram.height
     body = [
-        *(_group(name, box) for name, box in layout.groups.items()),
-        *(line for edge in edges for line in _edge(edge, layout)),
-        *(line for name, box in layout.phases.items() for line in _phase(diagram, name, box)),
+        *(_group(name, box) for name, box in diagram.group_boxes.items()),
+        *(line for edge in diagram.edges for line in _edge(edge)),
+        *(line for name, box in diagram.phases.items() for line in _phase(diagram, name, box)),
         f'  <text class="g" x="{width - 20}" y="{height - 12}" text-anchor="end">'
         "dashed: done by a person</text>",
     ]
@@ -79,22 +78,12 @@ def _phase(diagram: Diagram, name: str, box: Box) -> Iterator[str]:
         yield f'  <text class="h" x="{middle}" y="{centre + 5}">{name}</text>'
 
 
-def _edge(edge: Edge, layout: Layout) -> Iterator[str]:
-    place = layout.edges.get((edge.source, edge.target)) or _straight(edge, layout)
+def _edge(edge: Edge) -> Iterator[str]:
     kind = "line edit" if edge.by_person else "line"
-    yield f'  <path class="{kind}" d="{place.path}"/>'
+    yield f'  <path class="{kind}" d="{edge.path}"/>'
     for number, words in enumerate(edge.words):
-        y = place.y + number * LINE_HEIGHT
+        y = edge.y + number * LINE_HEIGHT
         yield (
-            f'  <text class="t" x="{place.x}" y="{y}" text-anchor="{place.anchor}">'
+            f'  <text class="t" x="{edge.x}" y="{y}" text-anchor="{edge.anchor}">'
             f"{escape(words)}</text>"
         )
-
-
-def _straight(edge: Edge, layout: Layout) -> Place:
-    boxes = layout.phases | layout.groups
-    (ax, ay, aw, ah), (bx, by, bw, bh) = boxes[edge.source], boxes[edge.target]
-    right = ax < bx
-    x1, x2 = (ax + aw, bx) if right else (ax, bx + bw)
-    y1, y2 = ay + ah // 2, by + bh // 2
-    return Place(f"M{x1} {y1} L{x2} {y2}", (x1 + x2) // 2, (y1 + y2) // 2 - 6)

@@ -5,12 +5,16 @@ Owns the words for each volume; which container sees it is the manifest's to say
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout as at
 from afresh.core.actions import StartEpisode
+from afresh.core.observed import Observed
+from afresh.core.planner import decide
 from afresh.manifests.job import JobParts, build_job
-from tools.docsgen.world import World, decided, new_class, new_world
 
 CONTAINERS = (at.RUNNER, at.AGENT, at.VERIFY)
 MEANINGS: Mapping[str, str] = {
@@ -34,6 +38,30 @@ MEANINGS: Mapping[str, str] = {
     "verify-home": "HOME of the acceptance command",
     "verify-tmp": "temporary files",
     "verify-shm": "shared memory",
+}
+_PACKAGE = {
+    "metadata": {"name": "demo", "namespace": "team-a", "uid": "uid", "generation": 1},
+    "spec": {
+        "agentClassName": "claude",
+        "repository": {
+            "url": "https://git.example.com/team/api.git",
+            "secretName": "git-credentials",
+            "signing": {"secretName": "signing-key"},
+            "cacheClaimName": "mirrors",
+        },
+        "verify": {"command": ["make", "test"]},
+        "subtasks": [{"id": "T001", "prompt": "Do it."}],
+    },
+}
+_CLASS = {
+    "metadata": {"name": "claude"},
+    "spec": {
+        "adapter": "Claude",
+        "image": "example.com/agent:1",
+        "model": "claude",
+        "credentials": {"secretName": "anthropic"},
+        "caBundle": {"configMapName": "corporate-ca"},
+    },
 }
 
 
@@ -96,24 +124,16 @@ def _mounts() -> Iterator[tuple[str, str, Mount]]:
 
 def pod() -> dict[str, Any]:
     """Return the spec of a pod that has every volume there can be."""
-    repository = {
-        "url": "https://git.example.com/team/api.git",
-        "secretName": "git-credentials",
-        "signing": {"secretName": "signing-key"},
-        "cacheClaimName": "mirrors",
-    }
-    world = World(
-        package=new_world(second={}, repository=repository).package,
-        agent_class=new_class(
-            credentials={"secretName": "anthropic"}, caBundle={"configMapName": "corporate-ca"}
-        ),
-    )
-    starts = [item for item in decided(world).actions if isinstance(item, StartEpisode)]
-    if world.agent_class is None or not starts:
+    package = WorkPackage.model_validate(_PACKAGE)
+    agent_class = AgentClass.model_validate(_CLASS)
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    decision = decide(Observed(now=now, package=package, agent_class=agent_class))
+    starts = [item for item in decision.actions if isinstance(item, StartEpisode)]
+    if not starts:
         raise ValueError("the loop starts no episode of the example")
     parts = JobParts(
-        package=world.package,
-        agent_class=world.agent_class,
+        package=package,
+        agent_class=agent_class,
         order=starts[0].order,
         attempt=1,
         members=starts[0].members,

@@ -1,10 +1,9 @@
-"""docs/reference/reasons.md: every reason, with the phases in which the exploration saw it."""
+"""docs/reference/reasons.md: every reason, with the phases in which it is given."""
 
 from collections.abc import Iterator
 
-from afresh.api.phases import PackagePhase
 from afresh.core.reason_table import ROWS, ReasonRow, Subject
-from tools.docsgen.explore import Explored
+from tools.docsgen.reason_phases import phases_of
 
 _HEAD = """\
 # Reasons
@@ -23,11 +22,9 @@ _PARTS = (
 )
 
 
-def render(explored: Explored) -> str:
+def render() -> str:
     """Return the text of the page."""
-    return "\n".join(
-        [_HEAD, *_index(), *(line for part in _PARTS for line in _part(part, explored))]
-    )
+    return "\n".join([_HEAD, *_index(), *(line for part in _PARTS for line in _part(part))])
 
 
 def _index() -> Iterator[str]:
@@ -35,14 +32,14 @@ def _index() -> Iterator[str]:
     yield " · ".join(f"[{name}](#{name.lower()})" for name in names) + "\n"
 
 
-def _part(part: tuple[str, Subject], explored: Explored) -> Iterator[str]:
+def _part(part: tuple[str, Subject]) -> Iterator[str]:
     title, subject = part
     yield f"## {title}\n"
     yield "| reason | phase | when | what to do |"
     yield "|---|---|---|---|"
     for row in sorted(_rows(subject), key=lambda row: row.reason):
         anchor = f'<a id="{row.reason.lower()}"></a>'
-        phases = ", ".join(phases_of(row, subject, explored))
+        phases = ", ".join(phases_of(row.reason, subject))
         yield f"| {anchor}**{row.reason}** | {phases} | {row.when} | {row.mend} |"
     yield ""
 
@@ -51,10 +48,3 @@ def _rows(subject: Subject) -> list[ReasonRow]:
     """Rows of `subject`; one that is of several things stands where it is met first."""
     order = [item for _, item in _PARTS]
     return [row for row in ROWS if min(row.of, key=order.index) is subject]
-
-
-def phases_of(row: ReasonRow, subject: Subject, explored: Explored) -> list[str]:
-    """Return the phases in which `subject` had the reason, in the order of a life."""
-    found = {p for s, p, r in explored.facts if (s, r) == (subject, row.reason)}
-    order = [str(phase) for phase in PackagePhase]
-    return sorted(found, key=lambda name: (order.index(name) if name in order else 99, name))

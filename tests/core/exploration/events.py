@@ -13,7 +13,7 @@ from afresh.contract.words import Outcome
 from afresh.core.observed import ContainerState, Episode
 from afresh.core.plan_sync import wanted_digest
 from afresh.core.settle import stand
-from tools.docsgen.world import World, running_pod
+from tests.core.exploration.world import World, running_pod
 
 BUDGET_TOKENS = 5000
 

@@ -8,9 +8,9 @@ from typing import Any
 from afresh.api.package_status import SharedWait
 from afresh.core.reasons import Reason
 from afresh.core.shared_causes import Cause as Shared
-from tools.docsgen.edits import edited
-from tools.docsgen.events import Cause, Event
-from tools.docsgen.world import World, new_class
+from tests.core.exploration.edits import edited
+from tests.core.exploration.events import Cause, Event
+from tests.core.exploration.world import World, new_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A small world for the loop to run in: one package, its class and its episodes.
 
 The child objects are left out: the loop writes them and never decides by them. Owns how decisions
-change the world, as the cluster would; what happens to it besides is `tools.docsgen.events`'.
+change the world, as the cluster would; what happens to it besides is in `events`.
 Imports the loop itself and nothing that stands in for it.
 """
 

@@ -19,9 +19,9 @@ from afresh.core.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from afresh.core.settle import stand
-from tools.docsgen.breakages import breakages, created_in, crowding
-from tools.docsgen.edits import answers, edits, raised_limits, requests
-from tools.docsgen.events import (
+from tests.core.exploration.breakages import breakages, created_in, crowding
+from tests.core.exploration.edits import answers, edits, raised_limits, requests
+from tests.core.exploration.events import (
     BUDGET_TOKENS,
     Cause,
     Event,
@@ -34,7 +34,7 @@ from tools.docsgen.events import (
     silences,
     time_passes,
 )
-from tools.docsgen.world import World, after_decision, decided, new_world
+from tests.core.exploration.world import World, after_decision, decided, new_world
 
 
 @dataclass(frozen=True, slots=True, order=True)
