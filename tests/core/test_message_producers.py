@@ -233,6 +233,7 @@ CASES = [
         for kind, (words, remedy) in REFUSALS.items()
     ),
     pytest.param(of_missing_image("agent"), IMAGE, "Correct the image", id="image"),
+    pytest.param(of_missing_image("proxy"), IMAGE, "adds it to pods", id="an added image"),
     pytest.param(of_missing_image(RUNNER), "runner", "Correct the chart's", id="runner's image"),
     pytest.param(of_kubelet("InvalidImageName"), IMAGE, "correct the image", id="image's name"),
     pytest.param(of_kubelet("ErrImagePull"), IMAGE, "Correct the image", id="image pull"),

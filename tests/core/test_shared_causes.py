@@ -189,7 +189,9 @@ def key_of(cause: Cause, package: Any = None, **spec: Any) -> list[str]:
 def test_each_image_and_pull_secret_is_a_key_of_its_own() -> None:
     package = make_package(verify={"command": ["true"], "image": "example.com/verify:1"})
 
-    assert key_of(Cause.IMAGE, package) == ["runner", IMAGE, "example.com/verify:1"]
+    assert key_of(Cause.IMAGE, package) == [
+        "runner", "added", IMAGE, "example.com/verify:1"
+    ]  # fmt: skip
     secret = key_of(Cause.IMAGE, pod={"imagePullSecrets": [{"name": "a"}]})
     assert not set(secret) & set(key_of(Cause.IMAGE))
 

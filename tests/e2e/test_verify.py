@@ -3,7 +3,7 @@
 import pytest
 
 from tests.e2e.cluster import wait
-from tests.e2e.team import SECONDS, Team, message_of
+from tests.e2e.team import SECONDS, STAMP, Team, message_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
 
@@ -58,6 +58,27 @@ def test_an_image_of_verify_that_the_class_does_not_allow_starts_nothing(team: T
 
     assert RUNNER in message_of(stalled)
     assert status["usage"]["episodes"] == 1
+
+
+def test_an_image_of_verify_that_is_missing_costs_no_agent_and_correcting_it_is_enough(
+    team: Team,
+) -> None:
+    team.agent(allowedImages=["localhost/*", "localhost/afresh/runner:*"])
+    missing = {"command": ["true"], "image": "localhost/nowhere:dev"}
+    team.apply(team.package("p", STAMP, verify=missing))
+
+    def waits() -> bool:
+        return team.status("p").get("wait", {}).get("cause") == "ImagePull"
+
+    wait("the image is missed", waits, seconds=SECONDS)
+    (pod,) = team.pods()
+    started = {item["name"]: item.get("started") for item in pod["status"]["containerStatuses"]}
+    team.apply(team.package("p", STAMP, verify={**missing, "image": RUNNER}))
+    status = team.wait_for("Succeeded")
+
+    assert not started["verify"]
+    assert status["usage"]["episodes"] == 1
+    assert team.branch().read("stamps.txt").count("\n") == 1
 
 
 def test_what_an_agent_leaves_outside_of_its_worktree_is_not_there_for_verify(team: Team) -> None:

@@ -88,6 +88,8 @@ class Pod:
     pids_limit: str = "2000"
     environment: dict[str, str] = field(default_factory=dict)
     image_environment: dict[str, str] = field(default_factory=dict)
+    is_verify_late: bool = False
+    """Whether verify's container waits for its image until `Started.bring_verify`."""
     exit_code: int | None = None
     shim_codes: list[int] = field(default_factory=list)
 
@@ -126,7 +128,8 @@ class Pod:
         self.put("/afresh/podinfo/order", text)
         for folder in ("dev", "tmp", "home/verify", "home/agent", "workspace", "afresh/checkout"):
             (self.root / folder).mkdir(parents=True, exist_ok=True)
-        return Started(self, self._runner(), [self._shim("agent"), self._shim("verify")])
+        names = ["agent"] if self.is_verify_late else ["agent", "verify"]
+        return Started(self, self._runner(), [self.start_shim(name) for name in names])
 
     def run(
         self, order: Order | str, meanwhile: Callable[["Started"], None] | None = None
@@ -194,7 +197,7 @@ class Pod:
             stderr=subprocess.STDOUT,
         )
 
-    def _shim(self, name: str) -> subprocess.Popen[bytes]:
+    def start_shim(self, name: str) -> subprocess.Popen[bytes]:
         control = self.root / "afresh/control" / name
         control.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
@@ -223,6 +226,10 @@ class Started:
     def wait_for(self, found: Callable[[], bool]) -> None:
         """Wait until something is seen, or the runner has ended."""
         wait_until(lambda: found() or self.runner.poll() is not None)
+
+    def bring_verify(self) -> None:
+        """Start verify's container, which has waited for its image."""
+        self.shims.append(self.pod.start_shim("verify"))
 
     def first_process(self, shim: int) -> int:
         """The number of a shim itself, seen from here."""

@@ -125,6 +125,8 @@ class Node:
     """The episodes that the provider refused."""
     away: Callable[[timedelta], str] = field(default=lambda _: "")
     """What keeps everybody from working now: one of AWAY, or nothing."""
+    lacks: Callable[[str], bool] = field(default=lambda _: False)
+    """Whether an image is nowhere to be had, by its name."""
     words: Callable[[str, timedelta], str] = field(default=lambda said, _: said)
     """How the cluster words at this time what keeps a pod."""
     spares: Callable[[Order], bool] = field(default=lambda _: False)
@@ -236,11 +238,15 @@ class Node:
         stuck, away = self.stuck[uid], self.away(self.api.clock)
         if stuck.again > self.api.clock:
             return
+        missing = [item["name"] for item in pod["spec"]["containers"] if self.lacks(item["image"])]
         if away == IMAGE and stuck.order.tasks and not self.spares(stuck.order):
+            missing.append("agent")
+        if missing:
             stuck.again, stuck.pause = (
                 self.api.clock + stuck.pause, min(stuck.pause * 2, LONGEST_PAUSE)
             )  # fmt: skip
-            self.api.put_part(PODS, pod, "status", _without_image(self._said(IMAGE)))
+            waits = _without_images(pod, missing, self._said(IMAGE))
+            self.api.put_part(PODS, pod, "status", waits)
             return
         if away in (FULL, NEVER) and not self.spares(stuck.order):
             waits = _without_node(self._said(away))
@@ -430,17 +436,19 @@ def _status(told: Report | None, stopped: bool = False) -> dict[str, Any]:
     }
 
 
-def _without_image(said: str) -> dict[str, Any]:
-    """The pod's status while the kubelet backs off from pulling its agent's image."""
+def _without_images(pod: Manifest, missing: list[str], said: str) -> dict[str, Any]:
+    """The pod's status while the kubelet backs off from pulling some of its images."""
     waits = {"waiting": {"reason": "ErrImagePull", "message": said}}
-    names = ("runner", "agent", "verify")
-    states = {name: {"running": {"startedAt": "2030-01-02T03:04:05Z"}} for name in names}
-    states["agent"] = waits
+    runs = {"running": {"startedAt": "2030-01-02T03:04:05Z"}}
     return {
         "phase": "Pending",
         "containerStatuses": [
-            {"name": name, "state": state, "image": "example.com/agent:1"}
-            for name, state in states.items()
+            {
+                "name": item["name"],
+                "state": waits if item["name"] in missing else runs,
+                "image": item["image"],
+            }
+            for item in pod["spec"]["containers"]
         ],
     }
 

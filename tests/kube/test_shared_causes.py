@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from afresh.kube.client import AGENT_CLASSES, EVENTS, JOBS, WORK_PACKAGES
+from afresh.kube.client import AGENT_CLASSES, EVENTS, JOBS, PODS, WORK_PACKAGES
 from afresh.kube.errors import RefusedError
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import World, check_rest, make_world
@@ -103,6 +103,84 @@ async def test_an_image_that_is_corrected_in_the_class_is_tried_at_once() -> Non
     edit_class(world, image="example.com/agent:2")
 
     await finish(world, seconds(60))
+
+
+@pytest.mark.parametrize("at_once", [1, 2], ids=["one subtask at a time", "side by side"])
+async def test_an_image_of_verifys_own_that_is_corrected_replaces_the_job_that_waits_for_it(
+    at_once: int,
+) -> None:
+    verify = {"command": ["make", "test"]}
+    world = make_world(
+        {
+            "subtasks": entries("AB"),
+            "parallelism": at_once,
+            "verify": {**verify, "image": "example.com/verify:wrong"},
+        },
+        judge=by_subtask(),
+        kind={"allowedImages": ["example.com/*"]},
+    )
+    world.node.lacks = lambda image: image.endswith(":wrong")
+    world.node.words = lambda said, _: said.replace("agent:1", "verify:wrong")
+    await until(world, seconds(30))
+    status, paid = world.status(), list(world.node.paid)
+    (message,) = messages(world)
+    jobs = world.api.made[JOBS]
+
+    world.edit(verify={**verify, "image": "example.com/verify:right"})
+    await finish(world, seconds(30))
+
+    assert (status["phase"], status["reason"]) == ("Stalled", "Config")
+    assert message.startswith("Correct the image example.com/verify:wrong")
+    assert status["wait"]["key"] == "example.com/verify:wrong"
+    assert (paid, jobs) == ([], at_once)
+    assert world.node.paid == ["A", "B"]
+    assert world.status()["usage"]["episodes"] == 2
+    await check_rest(world)
+
+
+async def test_an_image_of_verifys_own_that_is_missing_costs_one_job_for_many_packages() -> None:
+    verify = {"command": ["make", "test"], "image": "example.com/verify:1"}
+    packages = [{**spec, "verify": verify} for spec in TWENTY[:8]]
+    world = make_world(*packages, judge=by_subtask(), kind={"allowedImages": ["example.com/*"]})
+    world.node.lacks = lambda image: image == verify["image"]
+
+    told = await until(world, TEN_MINUTES)
+
+    assert world.api.made[JOBS] <= 8
+    assert {said[-1] for said in told.values()} == {("Stalled", "Config")}
+    assert world.node.paid == []
+    world.node.lacks = lambda _: False
+    await finish(world, seconds(330))
+
+
+async def test_an_image_that_the_cluster_adds_to_pods_is_one_steady_cause() -> None:
+    world = make_world(*TWENTY[:8], judge=by_subtask())
+    add_containers(world)
+    world.node.lacks = lambda image: image == "example.com/proxy:1"
+
+    told = await until(world, TEN_MINUTES)
+
+    assert world.api.made[JOBS] <= 8
+    assert {said[-1] for said in told.values()} == {("Stalled", "Config")}
+    assert max(len(said) for said in told.values()) <= 3, told
+    (message,) = messages(world)
+    assert message.startswith("Correct the image example.com/proxy:1 where the cluster adds it")
+    world.node.lacks = lambda _: False
+    await finish(world, seconds(330))
+
+
+def add_containers(world: World) -> None:
+    """Have a webhook add a container to every pod."""
+    put_new = world.api.put_new
+
+    def put(kind: Any, body: Any) -> Any:
+        if kind is PODS:
+            spec = body["spec"]
+            proxy = {"name": "proxy", "image": "example.com/proxy:1"}
+            body = {**body, "spec": {**spec, "containers": [*spec["containers"], proxy]}}
+        return put_new(kind, body)
+
+    world.api.put_new = put  # type: ignore[method-assign]
 
 
 async def test_a_pod_that_starts_after_all_lets_everybody_go_on_in_the_same_minute() -> None:

@@ -21,7 +21,7 @@ from tests.manifests.jobs import REPOSITORY, container, make_job, mounted, pod_o
 def test_a_job_has_one_pod_in_its_life_and_two_deadlines() -> None:
     spec = make_job()["spec"]
 
-    pod_deadline = 600 + 300 + 120
+    pod_deadline = 900 + 600 + 300 + 120
     assert spec["backoffLimit"] == 0
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
     assert spec["podFailurePolicy"]["rules"][0]["action"] == "FailJob"
@@ -34,7 +34,7 @@ def test_a_job_has_one_pod_in_its_life_and_two_deadlines() -> None:
 def test_setup_counts_twice_in_the_deadline() -> None:
     job = make_job(setup={"command": ["make", "deps"], "timeoutSeconds": 100})
 
-    assert pod_of(job)["activeDeadlineSeconds"] == 600 + 2 * 100 + 300 + 120
+    assert pod_of(job)["activeDeadlineSeconds"] == 900 + 600 + 2 * 100 + 300 + 120
 
 
 def test_a_sync_may_take_what_the_runner_itself_gives_to_fetching_and_pushing() -> None:
@@ -252,7 +252,7 @@ def test_the_order_in_the_annotation_is_what_was_ordered() -> None:
     order = codec.loads(Order, text)
     assert order.tasks[0].prompt == 'Grüße\n"quoted" $HOME'
     assert order.episode == job["metadata"]["name"]
-    assert deadline_seconds(order) == pod_of(job)["activeDeadlineSeconds"]
+    assert deadline_seconds(order) + 900 == pod_of(job)["activeDeadlineSeconds"]
     assert len(json.dumps(job)) < 1_000_000
 
 

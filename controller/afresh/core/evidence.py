@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from afresh.contract.pod_layout import AGENT, RUNNER
+from afresh.contract.pod_layout import AGENT, RUNNER, VERIFY
 from afresh.contract.report import SYNC_ID, Report, Result
 from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
@@ -74,6 +74,10 @@ START_ERROR = "StartError"
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )
+
+# A container that has heard the runner lives as long as that does.
+AT_ONCE = timedelta(seconds=5)
+UNHEARD_FOR = timedelta(seconds=60)
 
 UNREACHED = "The episode ended before it came to this subtask."
 
@@ -145,7 +149,8 @@ def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdi
         verdict = judge(episode)
         if verdict:
             return verdict
-    return _lost(episode, now) or _not_started(episode, now, start) or _going_on(episode)
+    verdict = _ends_at_once(episode, now) or _lost(episode, now)
+    return verdict or _not_started(episode, now, start) or _going_on(episode)
 
 
 def _is_infrastructure(verdict: Verdict) -> bool:
@@ -260,7 +265,7 @@ def _killed(episode: Episode) -> Verdict | None:
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
     if agent and agent.reason == START_ERROR:
         return _bad_start(agent)
-    if agent and agent.started and runner and runner.reason == "OOMKilled":
+    if episode.has_begun and runner and runner.reason == "OOMKilled":
         # What the agent does can be too much for the runner: it must not go on for ever.
         return Ended(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
     return _infrastructure(UNREPORTED, episode.report)
@@ -279,6 +284,23 @@ def _cannot_start(episode: Episode) -> Verdict | None:
     return None
 
 
+def _ends_at_once(episode: Episode, now: datetime) -> Verdict | None:
+    """The shell of an image for other processors ends unheard, and the runner waits for it."""
+    if episode.has_told_of_agent or not _runs(_container(episode, RUNNER)):
+        return None
+    for container in filter(None, (_container(episode, name) for name in (AGENT, VERIFY))):
+        began, finished = container.began, container.finished
+        if not container.exit_code or began is None or finished is None:
+            continue
+        if finished - began <= AT_ONCE and now - finished >= UNHEARD_FOR:
+            return Ended(
+                outcome=Outcome.CONFIG,
+                message=f"The container {container.name} ends as soon as it starts; use an image "
+                "for the processors of the nodes, with a /bin/sh that works.",
+            )
+    return None
+
+
 def _bad_start(container: ContainerFacts) -> Ended:
     message = with_details(
         f"The container {container.name} cannot start; use an image with /bin/sh and what the "
@@ -289,7 +311,9 @@ def _bad_start(container: ContainerFacts) -> Ended:
 
 
 def _bad_image(container: ContainerFacts) -> Ended:
-    owner = "the chart's runner.image" if container.name == RUNNER else "the package or its class"
+    owners = {RUNNER: "the chart's runner.image"}
+    owners |= dict.fromkeys((AGENT, VERIFY), "the package or its class")
+    owner = owners.get(container.name, "what adds the container to pods")
     what = f"The container {container.name} cannot start; correct the image{_named(container)}"
     return Ended(
         outcome=Outcome.CONFIG, message=with_details(f"{what} of {owner}.", _words(container))
@@ -315,8 +339,7 @@ def _words(container: ContainerFacts) -> str:
 def _too_late(episode: Episode, start: Start) -> Verdict | None:
     if not _past_deadline(episode):
         return None
-    agent = _container(episode, AGENT)
-    if agent and agent.started:
+    if episode.has_begun:
         message = (
             "The episode passed its deadline; raise spec.episode.timeoutSeconds, or make the "
             "subtask smaller."
@@ -332,7 +355,8 @@ def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | Non
         return None
     if episode.finished or episode.deleting or (pod and pod.unschedulable):
         return None
-    if now - episode.released < start.patience:
+    since = max(episode.released, (pod and pod.scheduled) or episode.released)
+    if now - since < start.patience:
         return None
     return _infrastructure(_late_message(episode, start), episode.report)
 
@@ -401,6 +425,10 @@ def _infrastructure(message: str, report: Report | None) -> Ended:
 
 def _container(episode: Episode, name: str) -> ContainerFacts | None:
     return episode.pod.container(name) if episode.pod else None
+
+
+def _runs(container: ContainerFacts | None) -> bool:
+    return container is not None and container.state is ContainerState.RUNNING
 
 
 def _ended(container: ContainerFacts | None) -> bool:

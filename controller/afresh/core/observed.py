@@ -12,7 +12,7 @@ from afresh.api.package_status import SharedWait
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Budget
-from afresh.contract.pod_layout import AGENT
+from afresh.contract.pod_layout import AGENT, VERIFY
 from afresh.contract.report import Report
 from afresh.contract.words import ContextMode
 
@@ -112,10 +112,28 @@ class Episode:
 
     @property
     def has_begun(self) -> bool:
-        """Whether its agent was ever started: before that, nothing was paid and nothing is lost."""
-        agent, report = self.pod.container(AGENT) if self.pod else None, self.report
-        told = report is not None and ("agentStarted" in report.phases or bool(report.results))
-        return told or (agent is not None and agent.started)
+        """Whether its agent may have begun: before that, nothing was paid and nothing is lost.
+
+        The runner starts no agent before verify's container is there. That both are there says it
+        where no Report has come.
+        """
+        if self.has_told_of_agent:
+            return True
+        needed = [self.pod.container(name) for name in (AGENT, VERIFY)] if self.pod else [None]
+        return all(item is not None and item.started for item in needed)
+
+    @property
+    def has_told_of_agent(self) -> bool:
+        """Whether its Report tells of an agent; where its phases were cut, any result does.
+
+        Of a batch the phases are those of the last subtask.
+        """
+        report = self.report
+        if report is None:
+            return False
+        is_paid = report.usage.turns > 0 or any(item.commit for item in report.results)
+        is_cut = bool(report.results) and not report.phases
+        return is_paid or is_cut or "agentStarted" in report.phases
 
     @property
     def subtasks(self) -> tuple[str, ...]:

@@ -13,18 +13,22 @@ from enum import IntEnum, StrEnum
 
 from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
-from afresh.contract.pod_layout import RUNNER
+from afresh.contract.pod_layout import AGENT, RUNNER, VERIFY
 from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core.cluster_words import steady
 from afresh.core.names import short_hash
-from afresh.core.observed import ContainerState, Episode
+from afresh.core.observed import ContainerFacts, ContainerState, Episode
 from afresh.core.outcome import backoff_after
 from afresh.core.reasons import Reason
 from afresh.core.repository_url import normalized_url
 
 KEY_LENGTH = 1300
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
+# What the kubelet says of a container of which it knows nothing: it may never have started.
+STATUS_LOST = "ContainerStatusUnknown"
+# Stands for the images of all containers that something in the cluster adds to pods.
+ADDED = "added"
 NO_SUCH_IMAGE = re.compile(
     r"not found|manifest unknown|denied|unauthorized|authentication|no such image|does not exist",
     re.IGNORECASE,
@@ -131,7 +135,7 @@ TABLE: dict[Cause, Row] = {
     Cause.IMAGE: Row(
         ends_at=Stage.STARTED,
         pause=backoff_after,
-        subjects=lambda package, agent_class: (RUNNER, *images_of(package, agent_class)),
+        subjects=lambda package, agent_class: (RUNNER, ADDED, *images_of(package, agent_class)),
         key=_image_key,
     ),
     Cause.FIT: Row(
@@ -174,10 +178,15 @@ def stage_of(episode: Episode) -> Stage:
         return Stage.PREPARED
     if pod is None:
         return Stage.NONE
-    started = [item.started or item.state is ContainerState.TERMINATED for item in pod.containers]
+    started = [_has_started(item) for item in pod.containers]
     if started and all(started):
         return Stage.STARTED
     return Stage.SCHEDULED if pod.scheduled or pod.containers else Stage.POD
+
+
+def _has_started(container: ContainerFacts) -> bool:
+    has_ended = container.state is ContainerState.TERMINATED and container.reason != STATUS_LOST
+    return container.started or has_ended
 
 
 def trouble_at_start(episode: Episode) -> Trouble | None:
@@ -196,6 +205,8 @@ def trouble_at_start(episode: Episode) -> Trouble | None:
 def _image_trouble(container: str, image: str, said: str) -> Trouble:
     if container == RUNNER:
         subject, remedy = RUNNER, "Correct the chart's runner.image"
+    elif container not in (AGENT, VERIFY):
+        subject, remedy = ADDED, f"Correct the image {image} where the cluster adds it to pods"
     else:
         subject = image
         remedy = f"Correct the image {image} of the package or its class"

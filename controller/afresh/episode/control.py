@@ -119,6 +119,10 @@ class Control:
                 if word.startswith("refused "):
                     raise ContainerRefused(word.removeprefix("refused "))
 
+    def is_gone(self) -> bool:
+        """Whether the container was there, and its first process has ended."""
+        return bool(dict(self._poller.poll(0)).get(self._fds["done"], 0) & select.POLLHUP)
+
     def run(self, command: Command, out: Sink, err: Sink, started: Callable[[], None]) -> Ending:
         """Run a command to its end or its limit; then TERM, and KILL five seconds later.
 

@@ -24,6 +24,7 @@ from afresh.episode.repository import worktree
 from afresh.episode.repository.git_faults import GitError
 from afresh.episode.repository.prepare import Start
 from afresh.episode.repository.shown import missing, shown
+from afresh.episode.step import GONE, meet
 from afresh.episode.usage_hints import telling_usage
 from afresh.episode.workplace import Workplace
 
@@ -52,8 +53,7 @@ def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task
         check = _program_check(work, task)
         launch = _lay_out(work, adapter, desk, start, task, access.base_url)
         agent.get_ready(work)
-        if check:
-            check.finish(desk, start)
+        _await_verify(work, check, desk, start)
         work.reporter.stage("agent")
         access.open()
         with telling_usage(work):
@@ -75,6 +75,19 @@ def _program_check(work: Workplace, task: Task) -> "ProgramCheck | None":
     from afresh.episode.program_check import ProgramCheck  # noqa: PLC0415  # seldom needed
 
     return ProgramCheck(work, task)
+
+
+def _await_verify(work: Workplace, check: "ProgramCheck | None", desk: Desk, start: Start) -> None:
+    """Wait until verify's container is there: no agent is paid while its image is missing.
+
+    Both containers start while the runner prepares; what verify's has said waits to be read.
+    """
+    work.reporter.stage("containers")
+    if check:
+        check.finish(desk, start)
+    meet(work.verify_control)
+    if work.verify_control.is_gone():
+        raise Ended(Outcome.INFRASTRUCTURE, GONE)
 
 
 def _started(work: Workplace) -> None:

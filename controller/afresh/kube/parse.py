@@ -93,8 +93,13 @@ def parse_pod(pod: Manifest) -> PodFacts:
         unschedulable=_unschedulable(scheduled),
         scheduled=_since(scheduled),
         sandboxed=_since(conditions.get("PodReadyToStartContainers", {})),
-        containers=tuple(_container(item) for item in status.get("containerStatuses", [])),
+        containers=tuple(_container(item) for item in _container_statuses(status)),
     )
+
+
+def _container_statuses(status: Manifest) -> list[Manifest]:
+    """Those that come first, which others have added, and those that run side by side."""
+    return [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
 
 
 def parse_report(pod: Manifest, episode: str) -> Report | None:

@@ -15,12 +15,10 @@ from afresh.contract.pod_layout import (
     ANNOTATION_IMAGES,
     LABEL_AGENT_CLASS,
 )
-from afresh.core.shared_causes import never_fits
+from afresh.core.shared_causes import STATUS_LOST, never_fits
 from afresh.kube.client import Manifest
 
 K = TypeVar("K")
-# What the kubelet says of a container of which it knows nothing any more.
-STATUS_LOST = "ContainerStatusUnknown"
 _NUMBER = re.compile("[0-9]{1,18}")
 Name = tuple[str, str]
 Kind = tuple[str, str, str]

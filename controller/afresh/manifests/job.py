@@ -67,7 +67,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
     package = parts.package
     # A sync takes a second and no agent: it waits in no queue.
     queue = package.spec.queue_name if parts.members else None
-    deadline = deadline_seconds(parts.order)
+    deadline = _pod_deadline(parts)
     uid = user_id(package.metadata.uid, parts.subtask) if parts.derives_users else None
     common = labels(package.metadata.name, parts.subtask) | {
         LABEL_ATTEMPT: str(parts.attempt),
@@ -141,8 +141,13 @@ def _facts(parts: JobParts) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
+def _pod_deadline(parts: JobParts) -> int:
+    """Return how long the pod may be on its node: pulling images there takes its time, too."""
+    return deadline_seconds(parts.order) + parts.package.spec.episode.startup_timeout_seconds
+
+
 def deadline_seconds(order: Order) -> int:
-    """Return how long the pod may run on its node.
+    """Return how long the pod may run on its node once its containers are there.
 
     Setup runs twice for each subtask: before the agent and before verify. What is kept of earlier
     work may have to be verified before that.
