@@ -97,6 +97,21 @@ def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded(
     assert soon.actions == ()
 
 
+def test_a_container_that_runs_on_is_looked_at_again_whatever_happens_meanwhile() -> None:
+    """Such as the proxy of a service mesh: nothing tells that it did not end."""
+    ended = make_container("runner", "Terminated", finished=NOW - seconds(2))
+    proxy = make_container("mesh-proxy", "Running")
+    going_on = make_episode(pod=make_pod(ended, proxy))
+    record = make_record(attempts=1, phase=DONE)
+
+    early = decide(make_seen(records=[record], episodes=(going_on,)))
+    gone = decide(make_seen(records=[record], episodes=(replace(going_on, complete=True),)))
+
+    assert early.actions == ()
+    assert early.recheck_after == seconds(15)
+    assert gone.recheck_after is None
+
+
 def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
     decision = decide(make_seen(episodes=(make_episode("T009"),)))
 

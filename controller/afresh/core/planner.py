@@ -192,9 +192,22 @@ def _recheck(seen: Observed, standing: Standing, answer: Answer) -> timedelta | 
         looks.append(LOOK_AT_START)
     if standing.syncs.live:
         looks.append(LOOK_AT_START)
-    if standing.settlements:
-        looks.append(LEFT_BEHIND_AFTER * 2)
+    if any(_outlives_its_end(seen, standing)):
+        looks.append(LEFT_BEHIND_AFTER)
     return min(looks, default=None)
+
+
+def _outlives_its_end(seen: Observed, standing: Standing) -> Iterator[Episode]:
+    """The episodes whose Jobs go on: what keeps them may be a container that never ends.
+
+    No event tells of that, and any other may come first: each step says anew when to look.
+    """
+    live = [episode for episode, _ in standing.live]
+    live += [standing.syncs.live] if standing.syncs.live else []
+    names = {episode.name for episode in live}
+    for episode in seen.episodes:
+        if not episode.finished and not episode.deleting and episode.name not in names:
+            yield episode
 
 
 def _notes(
