@@ -174,7 +174,8 @@ PAIRS = [
     pytest.param(
         "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No "
         "preemption victims found for incoming pod.",
-        "0/4 nodes are available: 4 Insufficient cpu.",
+        "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: 0/4 "
+        "nodes are available: 4 No preemption victims found for incoming pod.",
         "Insufficient cpu.",
         id="the scheduler",
     ),
@@ -197,6 +198,20 @@ PAIRS = [
         "(11111111-aaaa-bbbb-cccc-0123456789ab)",
         "back-off restarting failed container=agent pod=a-x7k2p",
         id="a container",
+    ),
+    pytest.param(
+        "container's runAsUser breaks non-root policy (pod: \"a-x7k2p_ns"
+        '(0b1c2d3e-aaaa-bbbb-cccc-0123456789ab)", container: mesh-setup)',
+        "container's runAsUser breaks non-root policy (pod: \"b-99zzq_ns"
+        '(11111111-aaaa-bbbb-cccc-0123456789ab)", container: mesh-setup)',
+        "container's runAsUser breaks non-root policy (pod, container: mesh-setup)",
+        id="a kubelet",
+    ),
+    pytest.param(
+        'jobs.batch "p1-t001-1-x8670726b" is forbidden: the label cost-centre is missing',
+        'jobs.batch "p2-t004-2-x11111111" is forbidden: the label cost-centre is missing',
+        "Job is forbidden: the label cost-centre is missing",
+        id="a Job",
     ),
 ]
 

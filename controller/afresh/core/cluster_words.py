@@ -14,10 +14,12 @@ _CHANGES: tuple[tuple[str, str], ...] = (
     (r"\bback-off \d[\dhms]*", "back-off"),
     # The scheduler's: how many nodes, and what it has tried besides.
     (r",? ?preemption: .*$", ""),
+    (r" no new claims to deallocate\b", ""),
     (r"\b\d+/\d+ nodes are available: ", ""),
     (r"\b\d+ (?=node\(s\)|Insufficient |Preemption |Too many )", ""),
-    # A pod's name and UID, and what others use of a quota.
-    (r'\b([Pp])ods? "[^"]*"', r"\1od"),
+    # A Job's name, a pod's and its UID, and what others use of a quota.
+    (r'\b([Pp])ods?:? "[^"]*"', r"\1od"),
+    (r'\bjobs\.batch "[^"]*"', "Job"),
     (r"_[a-z0-9.-]+\([0-9a-f]{8}-[0-9a-f-]{27}\)", ""),
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "…"),
     (r", used: .*?(?=, limited: )", ""),
