@@ -50,8 +50,9 @@ e2e: .venv/.ready ## The tests on a real node
 e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl and helm)
 	@tools/demo/kind.sh
 
-test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks
-	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py tests/e2e/full_scale.py
+test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks, an outage
+	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py \
+	  tests/e2e/full_scale.py tests/e2e/full_outage.py
 
 kueue: ## Build Kueue's controller for its tests, which run in CI and wherever it is built (10 minutes)
 	@python3 tools/singlenode install --only kueue

@@ -34,6 +34,15 @@ GROUPS = {
     "agentclasses": "apis/afresh.dev/v1alpha1",
     "priorityclasses": "apis/scheduling.k8s.io/v1",
     **dict.fromkeys(
+        (
+            "validatingwebhookconfigurations",
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+        ),
+        "apis/admissionregistration.k8s.io/v1",
+    ),
+    **dict.fromkeys(
         ("resourceflavors", "clusterqueues", "localqueues", "workloads"),
         "apis/kueue.x-k8s.io/v1beta2",
     ),
@@ -42,6 +51,7 @@ PLURALS = {
     "AgentClass": "agentclasses",
     "NetworkPolicy": "networkpolicies",
     "PriorityClass": "priorityclasses",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
 }
 
 
@@ -100,8 +110,7 @@ class Api:
     def apply(self, manifest: Manifest) -> None:
         """Do what `kubectl apply --server-side` does. Raises ApiError."""
         metadata = manifest["metadata"]
-        kind = PLURALS.get(manifest["kind"], manifest["kind"].lower() + "s")
-        path = _path(kind, metadata.get("namespace"), metadata["name"])
+        path = _path(_plural(manifest["kind"]), metadata.get("namespace"), metadata["name"])
         query = f"?fieldManager={FIELD_MANAGER}&fieldValidation=Strict&force=true"
         self.call("PATCH", path + query, manifest, "application/apply-patch+yaml")
 
@@ -117,6 +126,10 @@ class Api:
         except ApiError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
                 raise
+
+    def remove(self, kind: str, name: str) -> None:
+        """Delete one object that is in no namespace; `kind` as in manifests. Raises ApiError."""
+        self.call("DELETE", _path(_plural(kind), None, name))
 
     def evict(self, pod: str, namespace: str) -> None:
         """Ask for a pod's eviction, as a drain does. Raises ApiError."""
@@ -137,6 +150,10 @@ class Api:
             return response.status, response.read()
         finally:
             connection.close()
+
+
+def _plural(kind: str) -> str:
+    return PLURALS.get(kind, kind.lower() + "s")
 
 
 def _path(kind: str, namespace: str | None, name: str = "") -> str:
