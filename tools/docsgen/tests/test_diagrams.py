@@ -13,12 +13,12 @@ from tests.core.exploration.explore import Change, explored
 from tools.docsgen import mermaid, phases, picture
 from tools.docsgen.phases import ANY, END, START, Diagram, Edge
 
-FOUND = explored()
+# Explored when a test asks: it takes seconds, and every run of any test collects this file.
 each_diagram = pytest.mark.parametrize(
-    ("diagram", "changes"),
+    ("diagram", "of"),
     [
-        pytest.param(phases.SUBTASK, FOUND.subtasks, id="subtasks"),
-        pytest.param(phases.PACKAGE, FOUND.packages, id="packages"),
+        pytest.param(phases.SUBTASK, "subtasks", id="subtasks"),
+        pytest.param(phases.PACKAGE, "packages", id="packages"),
     ],
 )
 SUMMARIES = {
@@ -29,6 +29,12 @@ ABOUT_THE_SPEC = {
     Reason.IMAGE_NOT_ALLOWED, Reason.NOT_SUPPORTED, Reason.ABOVE_CEILING, Reason.ORDER_TOO_LARGE,
 }  # fmt: skip
 WORKING = {"Running", "Queued"}
+
+
+@pytest.fixture
+def changes(of: str) -> frozenset[Change]:
+    found: frozenset[Change] = getattr(explored(), of)
+    return found
 
 
 def words(edge: Edge) -> set[str]:
@@ -115,4 +121,4 @@ def test_a_diagram_in_mermaid_names_phases_without_blanks() -> None:
     "phase", ["Running", "Pending", "Stalled", "Suspended"], ids=lambda phase: f"in {phase}"
 )
 def test_a_package_that_is_created_may_begin(phase) -> None:
-    assert phase in {change.target for change in FOUND.packages if not change.source}
+    assert phase in {change.target for change in explored().packages if not change.source}
