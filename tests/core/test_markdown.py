@@ -58,3 +58,15 @@ def test_a_line_is_read_back(text: str) -> None:
     line = " ".join("".join(ch if ch.isprintable() else " " for ch in text).split())
 
     assert unescaped_line(escaped_line(line)) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("<!-- hidden", "\\<!-- hidden"),
+        ("\\<script>", "\\\\\\<script>"),
+        ("Plan\n# T009 Forged", "Plan # T009 Forged"),
+    ],
+)
+def test_a_line_begins_no_html_and_ends_where_it_is(text: str, want: str) -> None:
+    assert escaped_line(text) == want
