@@ -7,6 +7,7 @@ import pytest
 
 from afresh.api.phases import SubtaskPhase
 from afresh.core.actions import DeleteJob
+from afresh.core.observed import PodFacts
 from afresh.core.planner import decide
 from tests.make import (
     NOW,
@@ -81,6 +82,20 @@ def test_a_job_that_its_queue_would_run_again_is_deleted_once_its_end_is_recorde
 
     assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
     assert kept.actions == ()
+
+
+@pytest.mark.parametrize(
+    "pod", [None, make_pod(deleting_since=NOW - seconds(1))], ids=["gone", "going"]
+)
+def test_a_job_of_a_queue_is_deleted_once_its_pod_is_taken_away_and_its_end_is_recorded(
+    pod: PodFacts | None,
+) -> None:
+    record = make_record(attempts=1, phase=DONE)
+    episode = make_episode(has_queue=True, created=NOW - seconds(2), pod=pod)
+
+    decision = decide(make_seen(records=[record], episodes=(episode,)))
+
+    assert decision.actions == (DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1"),)
 
 
 def test_an_agent_left_behind_by_its_runner_is_deleted_once_the_end_is_recorded() -> None:

@@ -244,10 +244,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("produce", "name", "remedy"), CASES)
-def test_a_message_keeps_its_remedy_and_names_and_is_the_same_for_the_same_cause(
-    produce: Produce, name: str, remedy: str
-) -> None:
+def check_message(produce: Produce, name: str, remedy: str) -> None:
+    """Fail unless the message keeps both in every place that it stands in, and stays the same."""
     message = produce("", 2)
 
     assert produce("", 7) == message
@@ -257,6 +255,13 @@ def test_a_message_keeps_its_remedy_and_names_and_is_the_same_for_the_same_cause
         assert name in cut
         assert stored_size(cut) <= limit
     assert re.fullmatch(r"[A-Z].*\.", sentence_of(message), re.DOTALL)
+
+
+@pytest.mark.parametrize(("produce", "name", "remedy"), CASES)
+def test_a_message_keeps_its_remedy_and_names_and_is_the_same_for_the_same_cause(
+    produce: Produce, name: str, remedy: str
+) -> None:
+    check_message(produce, name, remedy)
 
 
 def test_every_fault_of_git_and_of_models_that_ends_an_episode_is_in_the_table() -> None:

@@ -138,8 +138,8 @@ def test_every_subtask_that_waits_for_a_person_is_named_where_one_left_its_scope
 
     message = decide(make_seen(package, records)).message
 
-    assert message.startswith("T001 went out of its scope; ")
-    assert message.endswith(" T002, T003 need a person too.")
+    assert message.startswith("T001 went out of its scope, and T002, T003 need a person too; ")
+    assert message.endswith("review it and raise its revision, or skip it.")
 
 
 GATES = [

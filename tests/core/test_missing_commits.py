@@ -70,7 +70,7 @@ def test_a_missing_commit_makes_its_subtask_one_for_a_person() -> None:
     lost, stopped, _ = decision.records
     assert (lost.phase, lost.marker, lost.reason) == ("NeedsReview", "[!]", Reason.COMMIT_MISSING)
     assert lost.message.startswith(
-        f"Its commit {LOST} is not in the repository: raise its revision"
+        f"Its commit {LOST} is not in the repository; raise its revision"
     )
     assert (stopped.consecutive_failures, stopped.transient_retries) == (0, 0)
 

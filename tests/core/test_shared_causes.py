@@ -339,6 +339,47 @@ def test_a_gate_opens_when_its_try_has_passed_the_stage_that_failed(
     assert opened(decision) == ([wait.key] if want else [])
 
 
+OTHER_IMAGE = "example.com/other:2"
+MISSING = closed(Cause.IMAGE, OTHER_IMAGE, until=NOW - seconds(1))
+WITH_OTHER_IMAGE = {"command": ["make"], "image": OTHER_IMAGE}
+
+
+def seen_of_two_images(
+    wait: SharedWait, own: SharedWait | None = None, episodes: tuple[Episode, ...] = ()
+) -> Observed:
+    """Only B uses the image whose gate is closed."""
+    seen = seen_at(wait, own=own, episodes=episodes)
+    allowed = make_class(allowedImages=[OTHER_IMAGE])
+    package = seen.package.model_copy(
+        update={
+            "spec": make_package([make_entry("A"), make_entry("B", verify=WITH_OTHER_IMAGE)]).spec
+        }
+    )
+    return replace(seen, package=package, agent_class=allowed)
+
+
+def test_a_subtask_that_does_not_use_an_image_does_not_open_its_gate() -> None:
+    episode = make_episode("A", probe=probe_text(MISSING))
+
+    decision = decide(seen_of_two_images(MISSING, episodes=(episode,)))
+
+    assert opened(decision) == []
+
+
+def test_a_subtask_that_does_not_use_an_image_neither_waits_for_it_nor_tries_it() -> None:
+    waits = MISSING.model_copy(update={"until": NOW + seconds(60)})
+
+    for wait in (waits, MISSING):
+        decision = decide(seen_of_two_images(wait, own=wait))
+
+        (start,) = [item for item in decision.actions if isinstance(item, StartEpisode)]
+        assert (starts_of(decision), start.probe) == (["A"], "")
+        assert (decision.phase, decision.reason) == ("Running", "EpisodeRunning")
+        assert decision.wait is not None
+        assert (decision.wait.key, decision.wait.step) == (OTHER_IMAGE, 5)
+        assert decision.wait.episode == ""
+
+
 def test_the_job_that_has_waited_opens_the_gate_when_its_pod_starts() -> None:
     episode = make_episode("A")
     own = AHEAD.model_copy(update={"episode": episode.name, "generations": "1/1"})

@@ -80,7 +80,7 @@ def test_push_that_the_server_declines_ends_with_the_remedy_and_leaves_no_branch
 
     pod.run(make_order(remote.url, WORK))
 
-    kept = f" {KEPT}" if want is not Outcome.AGENT_ERROR else ""
+    kept = f" Details: {KEPT}" if want is not Outcome.AGENT_ERROR else ""
     assert pod.result.outcome is want, pod.log
     assert pod.result.message == want_message.format(url=remote.url) + kept
     assert words in pod.log

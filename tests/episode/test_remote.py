@@ -208,9 +208,9 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(pod: Pod, r
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert pod.result.message == (
         f'The server of {remote.url} refuses to update branch "afresh/demo"; '
-        "allow it, or make the WorkPackage anew with another spec.repository.branch. The verified "
-        f"work of T001 could not be kept either and is lost: The server of {remote.url} refuses "
-        "refs/afresh/team-a/demo/T001."
+        "allow it, or make the WorkPackage anew with another spec.repository.branch. Details: "
+        "The verified work of T001 could not be kept either and is lost: The server of "
+        f"{remote.url} refuses refs/afresh/team-a/demo/T001."
     )
     assert "this branch is protected" in pod.log
 

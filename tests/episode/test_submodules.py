@@ -6,6 +6,7 @@ import pytest
 
 from afresh.contract.order import Order, Submodule
 from afresh.contract.words import Outcome
+from afresh.episode.repository.submodules import NO_SUBMODULE, NOT_KEPT
 from tests.episode.linking import PLACE, link, linked
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git
@@ -57,7 +58,7 @@ def test_agent_changes_a_submodule_the_link_stays_and_people_are_told(
     assert pod.result.outcome is Outcome.SUCCESS
     assert linked(remote) == linked(remote, "main")
     assert remote.file(BRANCH, "hello.txt") == "hello"
-    assert pod.result.warnings == ("Changes below vendor/lib are not kept: it is a submodule.",)
+    assert pod.result.warnings == (f"{NOT_KEPT} Details: vendor/lib",)
 
 
 def test_submodule_at_an_old_commit_is_shown_as_it_was(
@@ -92,7 +93,7 @@ def test_listed_path_without_a_submodule_is_a_warning(pod: Pod, remote: Remote) 
     pod.run(ordered(remote, "echo hello > hello.txt", Submodule(path="lib", url=remote.url)))
 
     assert pod.result.outcome is Outcome.SUCCESS
-    assert pod.result.warnings == ("There is no submodule at lib to fetch.",)
+    assert pod.result.warnings == (f"{NO_SUBMODULE} Details: lib",)
 
 
 def test_commit_that_the_submodules_repository_lacks_starts_no_agent_and_names_it(

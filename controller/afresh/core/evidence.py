@@ -143,9 +143,10 @@ def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdi
     verdict = _too_late(episode, start)
     if verdict:
         return verdict
-    if told:
-        return told
-    for judge in (_killed, _cannot_start, _vanished):
+    for verdict in (told, _killed(episode)):
+        if verdict:
+            return _if_for_good(episode, verdict, now)
+    for judge in (_cannot_start, _vanished):
         verdict = judge(episode)
         if verdict:
             return verdict
@@ -155,6 +156,18 @@ def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdi
 
 def _is_infrastructure(verdict: Verdict) -> bool:
     return isinstance(verdict, Ended) and verdict.outcome is Outcome.INFRASTRUCTURE
+
+
+def _if_for_good(episode: Episode, verdict: Verdict, now: datetime) -> Verdict:
+    """Return the verdict on a runner that something has stopped, once that cannot be its queue.
+
+    A queue that takes the place away has the Job run again later; that the pod has ended may be
+    seen before that the Job is suspended. Otherwise the Job ends with its pod.
+    """
+    in_doubt = episode.has_queue and not episode.finished and not episode.deleting
+    if in_doubt and _is_infrastructure(verdict) and not _lost(episode, now):
+        return Live()
+    return verdict
 
 
 def _reported(episode: Episode, subtask: str) -> Verdict | None:

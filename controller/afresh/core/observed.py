@@ -77,7 +77,8 @@ class Member:
 class Episode:
     """One Job and its pod. `failure` is the reason of the Job's Failed condition.
 
-    `released`: when the Job last began to make its pod, which waiting in a queue delays.
+    `released`: when the Job last began to make its pod, which waiting in a queue delays. With
+    `has_queue` that queue can take its place away again.
 
     An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
     what it pushes. `generations` are those of the package and its class when it was made, and
@@ -98,6 +99,7 @@ class Episode:
     plan: str = ""
     released: datetime | None = None
     suspended: bool = False
+    has_queue: bool = False
     complete: bool = False
     failure: str | None = None
     deleting: bool = False

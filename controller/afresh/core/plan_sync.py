@@ -19,6 +19,7 @@ from afresh.core.observed import Observed
 from afresh.core.orders import goal_of, plan_of, probe_order, sync_order
 from afresh.core.reasons import Reason
 from afresh.core.settle import Standing
+from afresh.core.shared_causes import refused_message
 
 BEHIND = "The plan on the branch is being brought in line with the status."
 # What has to be corrected before anything can be done for the package.
@@ -69,7 +70,9 @@ def with_sync(seen: Observed, standing: Standing, answer: Answer) -> Answer:
         )
     elif answer.phase in ENDED:
         gate = standing.waits.strongest
-        why = seen.obstacle or (gate.message if gate else record.message if record else "")
+        why = gate.message if gate else record.message if record else ""
+        if seen.obstacle and not gate:
+            why = refused_message(seen.obstacle)
         message = f"{BEHIND} It waits: {why}" if why else BEHIND
         held = Answer(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)
     looks = [held.recheck_after] if held.recheck_after is not None else []

@@ -177,9 +177,14 @@ def _left_behind(episode: Episode, *, now: datetime) -> bool:
 
 
 def _would_run_again(episode: Episode) -> bool:
-    """Whether a queue took the Job's place before it could end: given back, it makes a new pod."""
-    given_back = episode.released is None and episode.pod is None
-    return not episode.finished and (episode.suspended or given_back)
+    """Whether a queue took the Job's place before it could end: given back, it makes a new pod.
+
+    That the pod is taken away may be seen before that the Job is suspended.
+    """
+    pod = episode.pod
+    given_back = episode.released is None and pod is None
+    taken = episode.has_queue and (pod is None or pod.deleting_since is not None)
+    return not episode.finished and (episode.suspended or given_back or taken)
 
 
 def _recheck(seen: Observed, standing: Standing, answer: Answer) -> timedelta | None:

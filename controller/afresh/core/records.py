@@ -13,6 +13,7 @@ from afresh.api.package_status import BudgetShare, PlanSync, SubtaskRecord
 from afresh.api.phases import RevisionReason, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.report import SYNC_ID, Report, Unpushed
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core.evidence import Ended
 from afresh.core.observed import Episode, Member
@@ -259,7 +260,7 @@ def without_commit(record: SubtaskRecord, missing: Collection[str]) -> SubtaskRe
     if record.phase is not SubtaskPhase.DONE or record.commit not in missing:
         return record
     message = (
-        f"Its commit {record.commit} is not in the repository: raise its revision to have it done "
+        f"Its commit {record.commit} is not in the repository; raise its revision to have it done "
         "again, or restore the commit and skip the subtask."
     )
     lost = updated(record, reason=Reason.COMMIT_MISSING, message=message)
@@ -376,7 +377,7 @@ def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> Subtas
         return updated(
             record,
             refused=PushRefusal.WORK_ONLY,
-            message=f"{WORK_ONLY} {record.message}",
+            message=with_details(WORK_ONLY, record.message),
             not_before=None,
         )
     if record.refused is PushRefusal.WORK_ONLY:

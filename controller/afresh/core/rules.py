@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase, SubtaskPhase
-from afresh.contract.sentences import with_details
 from afresh.contract.words import Outcome
 from afresh.core import budget, graph
 from afresh.core.actions import Answer, DeleteJob
@@ -28,7 +27,7 @@ from afresh.core.pushes import push_refused
 from afresh.core.reasons import Reason
 from afresh.core.records import IN_EPISODE, STALLING
 from afresh.core.settle import Standing
-from afresh.core.shared_causes import refusal_trouble
+from afresh.core.shared_causes import refusal_trouble, refused_message
 from afresh.core.starts import (
     can_afford,
     class_busy,
@@ -37,11 +36,6 @@ from afresh.core.starts import (
     no_capacity,
     shared_cause,
     subtask_ready,
-)
-
-REFUSED = (
-    "The cluster refuses what the next episode needs; correct what the details name, and it is "
-    "asked for once more within a minute."
 )
 
 Rule = Callable[[Observed, Standing], Answer | None]
@@ -111,12 +105,12 @@ def out_of_scope(seen: Observed, standing: Standing) -> Answer | None:
         return go_on(seen, standing)
     others = [record.id for record in _waiting_for_a_person(standing) if record.id not in halted]
     need = "needs" if len(others) == 1 else "need"
-    besides = f" {', '.join(others)} {need} a person too." if others else ""
+    besides = f", and {', '.join(others)} {need} a person too" if others else ""
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
         reason=Reason.NEEDS_REVIEW,
-        message=f"{', '.join(halted)} went out of its scope; review it and raise its revision, "
-        f"or skip it.{besides}",
+        message=f"{', '.join(halted)} went out of its scope{besides}; review it and raise its "
+        "revision, or skip it.",
     )
 
 
@@ -163,7 +157,7 @@ def start_refused(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.STALLED,
         reason=Reason.START_REFUSED,
-        message=with_details(REFUSED, seen.obstacle),
+        message=refused_message(seen.obstacle),
         recheck_after=REFUSED_AGAIN,
     )
 
@@ -208,8 +202,8 @@ def needs_review(seen: Observed, standing: Standing) -> Answer | None:
     return Answer(
         phase=PackagePhase.NEEDS_REVIEW,
         reason=Reason.NEEDS_REVIEW,
-        message=f"{', '.join(ids)} {need} a person; .status.reviews says why. Add guidance or "
-        "change what is asked, and raise the revision; or skip it.",
+        message=f"{', '.join(ids)} {need} a person; see why in .status.reviews, add guidance or "
+        "change what is asked and raise the revision, or skip it.",
     )
 
 

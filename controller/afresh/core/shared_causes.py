@@ -271,6 +271,15 @@ _REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
 )  # fmt: skip
 
 
+def refused_message(said: str) -> str:
+    """Return what is said of a refusal that is nobody else's."""
+    return with_details(
+        "The cluster refuses what the next episode needs; correct what the details name, and it is "
+        "asked for once more within a minute.",
+        steady(said),
+    )
+
+
 def refusal_trouble(said: str) -> Trouble | None:
     """Return the trouble that the API server's refusal is, where others will be refused alike."""
     for kind, pattern, remedy in _REFUSALS:

@@ -5,12 +5,13 @@ episode that meets the cause closes the gate; then one episode at a time tries, 
 passes the cause's stage opens it. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from afresh.api.package_status import SharedWait
 from afresh.api.phases import PackagePhase
+from afresh.contract.pod_layout import RUNNER
 from afresh.contract.words import Outcome
 from afresh.core.evidence import Ended, Live
 from afresh.core.job_inputs import generations_of
@@ -134,11 +135,24 @@ def _opened(
         for wait in closed.values()
         if any(
             holds(seen, wait, episode)
+            and concerns(seen, wait, episode.subtasks)
             and stage_of(episode) >= TABLE[Cause(wait.cause)].ends_at
             and not (verdict.trouble and verdict.trouble.cause == wait.cause)
             for episode, verdict in episodes
         )
     ]
+
+
+def concerns(seen: Observed, wait: SharedWait, subtasks: Iterable[str]) -> bool:
+    """Whether a pod for these subtasks meets the gate's cause; of images, only its own count."""
+    if wait.cause != Cause.IMAGE or seen.agent_class is None:
+        return True
+    package, agent_class, asked = seen.package, seen.agent_class, set(subtasks)
+    verifies = (package.verify_of(entry) for entry in package.spec.subtasks if entry.id in asked)
+    agents = package.spec.image or agent_class.spec.image
+    images = (RUNNER, agents, *(verify.image for verify in verifies if verify.image))
+    key = TABLE[Cause.IMAGE].key
+    return any(wait.key == key(package, agent_class, image) for image in images)
 
 
 def holds(seen: Observed, wait: SharedWait, episode: Episode) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from itertools import takewhile
 
-from afresh.api.package_status import SubtaskRecord
+from afresh.api.package_status import SharedWait, SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract import codec
@@ -36,7 +36,7 @@ from afresh.core.reasons import Reason
 from afresh.core.records import STALLING, started, while_live
 from afresh.core.settle import Standing
 from afresh.core.shared_causes import TABLE, Cause
-from afresh.core.shared_waits import behind, may_try, probe_text, tried_by
+from afresh.core.shared_waits import behind, concerns, may_try, probe_text, tried_by
 from afresh.core.side_by_side import side_by_side
 
 # Whoever waits for others is woken when they are done; this is for what nobody tells.
@@ -46,7 +46,8 @@ TAKEN_AGAIN = timedelta(seconds=30)
 def shared_cause(seen: Observed, standing: Standing) -> Answer | None:
     """Other packages meet the same cause: one episode tries now and then, the others wait."""
     waits = standing.waits
-    if not waits.closed or not _due(seen, standing):
+    due = _due(seen, standing)
+    if not waits.closed or not due or _unconcerned(seen, standing, due):
         return None
     others = seen.others
     is_full = 0 in (others.class_free, others.first_free, others.room)
@@ -143,7 +144,7 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
     found, share = _affordable(seen, standing, found)
     if not found:  # live episodes hold what is left of the budget
         return go_on(seen, standing)
-    gate, wait = gate_after(seen, standing), standing.waits.strongest
+    gate, wait = gate_after(seen, standing), _tried(seen, standing, found)
     starts = [
         start_of(seen, standing, batch, budget=share, gate=gate, wait=wait) for batch in found
     ]
@@ -154,7 +155,7 @@ def subtask_ready(seen: Observed, standing: Standing) -> Answer | None:
             f"What {large.members[0].subtask} is told is over 200 KiB; shorten its prompt, its "
             "guidance or the goal.",
         )
-    return _begun(seen, standing, starts)
+    return _begun(seen, standing, starts, wait)
 
 
 def _affordable(
@@ -177,7 +178,20 @@ def _is_enough(standing: Standing, batch: Batch, share: Budget | None) -> bool:
     return budget.is_enough(share, standing.record(batch[0].id).insufficient)
 
 
-def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -> Answer:
+def _tried(seen: Observed, standing: Standing, found: Sequence[Batch]) -> SharedWait | None:
+    """Return the gate that the batches try: the package's own, or who stays closed for longest."""
+    ids = [entry.id for batch in found for entry in batch]
+    met = [wait for wait in standing.waits.closed if concerns(seen, wait, ids)]
+    own = standing.waits.own
+    return own if own in met else max(met, key=lambda wait: wait.until, default=None)
+
+
+def _begun(
+    seen: Observed,
+    standing: Standing,
+    starts: Sequence[StartEpisode],
+    tried: SharedWait | None,
+) -> Answer:
     """Say that the starts are made; one that probes a stall leaves the package stalled."""
     queued = seen.package.spec.queue_name is not None
     begun = {member.subtask: member for action in starts for member in action.members}
@@ -190,8 +204,8 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
         else record
         for record in standing.records
     )
-    wait = standing.waits.strongest
-    wait = tried_by(seen, wait, starts[0].order.episode) if wait else None
+    own = standing.waits.own
+    wait = tried_by(seen, tried, starts[0].order.episode) if tried else None
     phase, reason = PackagePhase.RUNNING, str(Reason.EPISODE_RUNNING)
     names = [current_of(standing, episode) for episode, _ in standing.live]
     message = running_sentence([*names, *(action.members[0].subtask for action in starts)])
@@ -201,6 +215,8 @@ def _begun(seen: Observed, standing: Standing, starts: Sequence[StartEpisode]) -
         message = standing.message_of(probed)
     elif wait:
         return at_gate(seen, wait, actions=tuple(starts), records=changed)
+    elif own:  # what starts does not meet the cause, another of the subtasks does
+        wait = behind(seen, own)
     elif queued and all(live.queued for _, live in standing.live):
         phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
     return Answer(
@@ -245,16 +261,26 @@ def _due(seen: Observed, standing: Standing) -> list[SubtaskEntry]:
     ]
 
 
+def _unconcerned(
+    seen: Observed, standing: Standing, due: Sequence[SubtaskEntry]
+) -> list[SubtaskEntry]:
+    """Those whose pods meet none of the causes of which the gates are closed."""
+    closed = standing.waits.closed
+    return [item for item in due if not any(concerns(seen, wait, (item.id,)) for wait in closed)]
+
+
 def _next_batches(seen: Observed, standing: Standing) -> list[Batch]:
     """The batches to start now: as many as may run at a time, and one where one has to try."""
     spec, free_of_class = seen.package.spec, seen.others.class_free
     free = max(1, spec.parallelism) - len(standing.live)
     for limit in (free_of_class, seen.others.first_free, seen.others.room):
         free = free if limit is None else min(free, limit)
-    found = batches(spec.subtasks, standing.by_id(), _due(seen, standing), spec.context)
+    due = _due(seen, standing)
+    unconcerned = _unconcerned(seen, standing, due)
+    found = batches(spec.subtasks, standing.by_id(), unconcerned or due, spec.context)
     found = [_alike(batch, seen) for batch in found]
     stalls = [b for b in found if standing.record(b[0].id).reason in STALLING]
-    if stalls or gate_after(seen, standing) or standing.waits.closed:
+    if stalls or gate_after(seen, standing) or (standing.waits.closed and not unconcerned):
         return [(stalls or found)[0][:1]] if found else []
     room = max(0, spec.max_episodes - standing.usage.episodes - len(standing.live))
     by_id = {entry.id: entry for entry in spec.subtasks}

@@ -18,7 +18,7 @@ from afresh.episode.idle_watch import watching_idleness
 from afresh.episode.lines import Line, LineSink
 from afresh.episode.outage_watch import watching_outage
 from afresh.episode.script import Script
-from afresh.episode.step import GONE, meet, run_step
+from afresh.episode.step import GONE, StepEnd, meet, run_step
 from afresh.episode.turn_cap import TurnCap
 from afresh.episode.workplace import AGENT, SETUP, Workplace
 
@@ -75,15 +75,20 @@ def get_ready(work: Workplace) -> None:
         return
     end = run_step(work.agent_control, SETUP, setup, work.paths.agent_sees, work.log)
     if end.exit_code:
-        message = (
-            f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
-            "WorkPackage or its image."
-        )
-        raise Ended(
-            Outcome.CONFIG,
-            with_details(message, _last_line(end.tail)),
-            exit_code=end.exit_code,
-        )
+        raise setup_failed(end)
+
+
+def setup_failed(end: StepEnd) -> Ended:
+    """Return how the episode ends when setup did."""
+    message = (
+        f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
+        "WorkPackage or its image."
+    )
+    return Ended(
+        Outcome.CONFIG,
+        with_details(message, _last_line(end.tail)),
+        exit_code=end.exit_code,
+    )
 
 
 def _last_line(tail: str) -> str:

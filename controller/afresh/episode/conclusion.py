@@ -6,8 +6,9 @@ imported while the agent works.
 
 from dataclasses import dataclass
 
-from afresh.contract.order import Task
+from afresh.contract.order import Order, Task
 from afresh.contract.report import Result, Unpushed, VerifyResult
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core import plan_file
 from afresh.episode.agent import AgentEnd
@@ -120,13 +121,18 @@ def kept_of(work: Workplace, task: Task, failed: NotPushed) -> Ended:
         return failed
     work.reporter.stage("aside")
     problem = aside.keep_commit(work, task, failed.commit)
-    told = f"The verified work of {task.id} is kept on {aside.side_ref(work.order, task.id)}."
+    return told_of_kept(work.order, task, failed, problem)
+
+
+def told_of_kept(order: Order, task: Task, failed: NotPushed, problem: str | None) -> Ended:
+    """Return how the episode ends whose work is kept, or lost if there is a `problem`."""
+    told = f"The verified work of {task.id} is kept on {aside.side_ref(order, task.id)}."
     if problem:
         told = f"The verified work of {task.id} could not be kept either and is lost: {problem}"
     refusal = PushRefusal.LOST if problem else PushRefusal.KEPT
     return Ended(
         failed.outcome,
-        f"{failed.message} {told}",
+        with_details(failed.message, told),
         exit_code=failed.exit_code,
         verify=failed.verified,
         unpushed=Unpushed(

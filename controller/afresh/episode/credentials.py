@@ -140,13 +140,18 @@ def _authority(secret: SecretMount) -> str:
     return f"[http]\n\tsslCAInfo = {secret.directory / 'ca.crt'}\n"
 
 
+def no_ssh_key(repository: Repository) -> Ended:
+    """Return how the episode ends without a Secret for a repository by SSH."""
+    return Ended(
+        Outcome.CONFIG,
+        f"The repository {public_url(repository.url)} needs an SSH key; "
+        "name a Secret in spec.repository.secretName of the WorkPackage.",
+    )
+
+
 def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> str:
     if secret is None:
-        raise Ended(
-            Outcome.CONFIG,
-            f"The repository {public_url(repository.url)} needs an SSH key; "
-            "name a Secret in spec.repository.secretName of the WorkPackage.",
-        )
+        raise no_ssh_key(repository)
     # A copy: ssh refuses a key that a group may read, and mounted Secrets are group-readable.
     private(git_dir / "ssh-key", secret.require(SSH_KEY) + "\n")
     private(git_dir / "known-hosts", secret.require("known_hosts") + "\n")

@@ -6,7 +6,7 @@ goes on beside what the agent's container needs, and is asked for once per packa
 
 import threading
 
-from afresh.contract.order import Step, Task
+from afresh.contract.order import Order, Step, Task
 from afresh.contract.words import Outcome
 from afresh.core.text import one_line
 from afresh.episode.desk import Desk
@@ -45,7 +45,7 @@ class ProgramCheck:
         if self._problem:
             raise self._problem
         if not self._is_found and not self._is_there_after_setup(start):
-            raise self._missing()
+            raise missing(self._work.order, self._task)
         desk.programs = tuple({*desk.programs, self._task.verify.check})
         self._work.reporter.update(programs=desk.programs)
 
@@ -66,15 +66,16 @@ class ProgramCheck:
         found = work.verify_control.clear() and _is_there(work, task)
         return work.verify_control.clear() and found
 
-    def _missing(self) -> Ended:
-        verify = self._task.verify
-        name = one_line(verify.command[0])[:NAMED]
-        setup = "or have spec.setup install it, " if self._work.order.setup is None else ""
-        return Ended(
-            Outcome.CONFIG,
-            f'Correct the command of verify, {setup}or use an image that has it: "{name}" is not '
-            f"on the PATH of {one_line(verify.image)}.",
-        )
+
+def missing(order: Order, task: Task) -> Ended:
+    """Return how the episode ends without the program of the acceptance command."""
+    name = one_line(task.verify.command[0])[:NAMED]
+    setup = "or have spec.setup install it, " if order.setup is None else ""
+    return Ended(
+        Outcome.CONFIG,
+        f'Correct the command of verify, {setup}or use an image that has it: "{name}" is not '
+        f"on the PATH of {one_line(task.verify.image)}.",
+    )
 
 
 def _is_there(work: Workplace, task: Task) -> bool:

@@ -6,6 +6,7 @@ alone.
 
 from afresh.contract.order import Kept, PlanLine
 from afresh.contract.report import Result, Unpushed
+from afresh.contract.sentences import with_details
 from afresh.contract.words import Marker, Outcome, PushRefusal
 from afresh.core import plan_file
 from afresh.episode.ending import Ended
@@ -57,7 +58,7 @@ def _deliver(work: Workplace, start: Start, item: Kept) -> Start:
         if not persist.is_refusal(ended):
             raise
         ref = aside.side_ref(work.order, item.id)
-        message = f"{ended.message} The verified work of {item.id} is kept on {ref}."
+        message = with_details(ended.message, f"The verified work of {item.id} is kept on {ref}.")
         unpushed = Unpushed(refusal=PushRefusal.KEPT, kept=item.commit)
         raise Ended(ended.outcome, message, unpushed=unpushed) from ended.__cause__
     _report(work, item, found.id)

@@ -28,7 +28,7 @@ from afresh.episode.repository.git import Git
 from afresh.episode.workplace import AGENT, FIND, SETUP, VERIFY, Workplace
 
 STAY_SECONDS = 2.5
-STOPPED = "The runner was told to stop."
+STOPPED = "The runner was told to stop; another episode follows by itself."
 BROKEN = "The runner failed unexpectedly; see its log."
 
 

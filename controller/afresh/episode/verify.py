@@ -78,10 +78,10 @@ def _steps(work: Workplace, task: Task) -> tuple[StepEnd, str | None]:
         end = run_step(work.verify_control, SETUP, setup, seen, work.log, is_emptied=is_emptied)
         is_emptied = False
         if end.exit_code:
-            return end, _sentence("setup command", end.exit_code)
+            return end, sentence_of_end("setup command", end.exit_code)
     step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
     end = run_step(work.verify_control, VERIFY, step, seen, work.log, is_emptied=is_emptied)
-    return end, _sentence("acceptance command", end.exit_code) if end.exit_code else None
+    return end, sentence_of_end("acceptance command", end.exit_code) if end.exit_code else None
 
 
 def run_setup(work: Workplace) -> None:
@@ -91,7 +91,8 @@ def run_setup(work: Workplace) -> None:
         run_step(work.verify_control, SETUP, work.order.setup, seen, work.log)
 
 
-def _sentence(what: str, code: int) -> str:
+def sentence_of_end(what: str, code: int) -> str:
+    """Return what is said of a command of verify that did not end with 0."""
     if code == TIME_LIMIT_CODE:
         return (
             f"The {what} did not end within its time limit on the committed files; raise its "

@@ -245,8 +245,8 @@ def _names_of(package: WorkPackage) -> set[str]:
 
 def _not_ours(kind: str, item: Manifest) -> str:
     return (
-        f"The {kind} {item['metadata']['name']} is not as the operator made it: delete it, or undo "
-        "what changed it; until then its result does not count and nothing starts."
+        f"The {kind} {item['metadata']['name']} is not as the operator made it, so its result does "
+        "not count and nothing starts; delete it, or undo what changed it."
     )
 
 

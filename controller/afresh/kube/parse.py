@@ -25,6 +25,7 @@ from afresh.core.text import one_line
 from afresh.kube.cache import has_ended
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
+from afresh.manifests.job import KUEUE_QUEUE_LABEL
 from afresh.manifests.metadata import read_batch
 
 
@@ -42,6 +43,7 @@ def parse_episode(
         created=parse_time(metadata["creationTimestamp"]),
         released=parse_time(status["startTime"]) if "startTime" in status else None,
         suspended=bool(spec.get("suspend")) and not has_ended(job),
+        has_queue=KUEUE_QUEUE_LABEL in metadata.get("labels", {}),
         complete="Complete" in conditions,
         failure=failed["reason"] if failed else None,
         deleting="deletionTimestamp" in metadata,

@@ -23,14 +23,15 @@ Gate = tuple[str, str, str]
 class _Closed:
     """One gate: the packages at it, the longest of their waits, and the Jobs that hold it.
 
-    `opened`: waits that began no later are over, whatever those say that have not looked since.
+    `over` are the times at which the waits began that are over, whatever those say that have not
+    looked since: a clock can be set back, and what begins then is not over.
     `hurried`: it may be tried before its time.
     """
 
     waits: dict[Key, SharedWait] = field(default_factory=dict)
     longest: SharedWait | None = None
     holders: dict[Key, str] = field(default_factory=dict)
-    opened: datetime | None = None
+    over: frozenset[datetime] = frozenset()
     hurried: bool = False
 
     def put(self, package: Key, wait: SharedWait) -> None:
@@ -56,8 +57,8 @@ class _Closed:
             self._look_for_longest()
 
     def open(self, since: datetime) -> None:
-        """Take for over what began by then."""
-        self.opened = since
+        """Take for over what is known, and what began at that time."""
+        self.over = frozenset({since, *(wait.since for wait in self.waits.values())})
         self._look_for_longest()
 
     def _look_for_longest(self) -> None:
@@ -65,7 +66,7 @@ class _Closed:
         self.longest = max(left, key=_length, default=None)
 
     def _is_over(self, wait: SharedWait) -> bool:
-        return self.opened is not None and wait.since <= self.opened
+        return wait.since in self.over
 
 
 def _length(wait: SharedWait) -> tuple[datetime, int]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from afresh.api.package_status import SharedWait
+from afresh.contract.pod_layout import RUNNER
 from afresh.core.reasons import Reason
 from afresh.core.shared_causes import Cause as Shared
 from tests.core.exploration.edits import edited
@@ -115,7 +116,7 @@ def _shared(cause: Shared, reason: Reason) -> Callable[[World], World]:
     def apply(world: World) -> World:
         wait = SharedWait(
             cause=cause,
-            key="key",
+            key=RUNNER,  # of images, the one that every pod has
             since=world.now,
             until=world.now + timedelta(days=1),
             reason=reason,

@@ -7,8 +7,6 @@ worktree, and that the same head gives the same bytes and times there.
 from dataclasses import dataclass
 
 from afresh.contract.order import Order
-from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
 from afresh.episode.repository import refusals
 from afresh.episode.repository.git import FETCH, REMOTE_SECONDS, Git, Running
 from afresh.episode.repository.git_faults import Fault, GitError
@@ -61,12 +59,7 @@ def fetch_start(git: Git, order: Order, begun: Running | None = None) -> Start:
     except GitError as error:
         if error.fault is not Fault.REF_MISSING:
             raise refusals.remote_problem(order, error) from error
-        raise Ended(
-            Outcome.CONFIG,
-            f"The repository {refusals.public_url(order.repository.url)} has no ref "
-            f'"{order.repository.base_ref}"; push it, or make the WorkPackage anew with another '
-            "spec.repository.baseRef.",
-        ) from error
+        raise refusals.no_base(order) from error
 
 
 def fetch_moved(git: Git, order: Order) -> Start:
@@ -76,11 +69,7 @@ def fetch_moved(git: Git, order: Order) -> Start:
         (head,) = read_commits(git, HEAD_REF, most=1)
     except GitError as error:
         if error.fault is Fault.REF_MISSING:
-            raise Ended(
-                Outcome.CONFLICT,
-                f'The branch "{order.repository.branch}" was deleted by somebody else; push it '
-                "again if its commits are wanted, the next episode works on what it finds.",
-            ) from error
+            raise refusals.branch_deleted(order) from error
         raise refusals.remote_problem(order, error) from error
     return _if_ours(order, Start(head=head.id, expected=head.id, date=head.date, commits=own))
 

@@ -56,6 +56,25 @@ def remote_problem(order: Order, error: GitError) -> Ended:
     return unreachable(repository.url)
 
 
+def no_base(order: Order) -> Ended:
+    """Return how the episode ends without a ref to begin from."""
+    return Ended(
+        Outcome.CONFIG,
+        f"The repository {public_url(order.repository.url)} has no ref "
+        f'"{order.repository.base_ref}"; push it, or make the WorkPackage anew with another '
+        "spec.repository.baseRef.",
+    )
+
+
+def branch_deleted(order: Order) -> Ended:
+    """Return how the episode ends on a branch that has gone meanwhile."""
+    return Ended(
+        Outcome.CONFLICT,
+        f'The branch "{order.repository.branch}" was deleted by somebody else; push it again if '
+        "its commits are wanted, the next episode works on what it finds.",
+    )
+
+
 def foreign_commits(order: Order) -> Ended:
     """Return how the episode ends on a branch with commits of another namespace's package."""
     url, branch = public_url(order.repository.url), order.repository.branch

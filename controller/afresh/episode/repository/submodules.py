@@ -23,6 +23,8 @@ from afresh.episode.repository.git_faults import Fault, GitError
 
 GITLINK = "160000"
 FIELD = "spec.repository.submodules of the WorkPackage"
+NOT_KEPT = "Changes below a submodule are not kept; have them made in its own repository."
+NO_SUBMODULE = f"There is no submodule to fetch at a path that is listed; correct {FIELD}."
 REFS = ("heads", "tags")
 REMOVED = f"0 {'0' * 40}"
 
@@ -52,7 +54,7 @@ def take_out(git: Git, order: Order, commit: str, index: Path) -> tuple[str, ...
     for link in _links(git, order, commit):
         found = git.text("ls-tree", "--format=%(objectname)", staged, "--", link.path)
         if found != git.text("rev-parse", f"{link.commit}^{{tree}}"):
-            changed.append(f"Changes below {one_line(link.path)} are not kept: it is a submodule.")
+            changed.append(with_details(NOT_KEPT, one_line(link.path)))
         names = os.fsdecode(git.run("ls-files", "-z", "--", f":(literal){link.path}", index=index))
         lines = [f"{REMOVED}\t{name}" for name in names.split("\0") if name]
         git.enter([*lines, f"{GITLINK} {link.commit}\t{link.path}"], index)
@@ -63,7 +65,7 @@ def absent(git: Git, order: Order, commit: str) -> tuple[str, ...]:
     """Return a sentence for each listed submodule that `commit` does not have."""
     there = {link.path for link in _links(git, order, commit)}
     return tuple(
-        f"There is no submodule at {one_line(item.path)} to fetch."
+        with_details(NO_SUBMODULE, one_line(item.path))
         for item in order.repository.submodules
         if item.path not in there
     )
@@ -95,14 +97,19 @@ def _fetch(git: Git, order: Order, link: Link, ref: str) -> None:
             ended = refusals.unreachable(link.url, FIELD)
             ended.is_servers = False  # another repository, which only this package may need
             raise ended from error
-        raise Ended(
-            Outcome.AUTH if error.fault is Fault.DENIED else Outcome.CONFIG,
-            with_details(
-                f"The submodule from {refusals.public_url(link.url)} cannot be had: "
-                f"{_why(order, link, error.fault)}; correct that, or {FIELD}.",
-                one_line(link.path),
-            ),
-        ) from error
+        raise unavailable(order, link, error.fault) from error
+
+
+def unavailable(order: Order, link: Link, fault: Fault) -> Ended:
+    """Return how the episode ends without a submodule that its server does not give."""
+    return Ended(
+        Outcome.AUTH if fault is Fault.DENIED else Outcome.CONFIG,
+        with_details(
+            f"The submodule from {refusals.public_url(link.url)} cannot be had: "
+            f"{_why(order, link, fault)}; correct that, or {FIELD}.",
+            one_line(link.path),
+        ),
+    )
 
 
 def _get(git: Git, link: Link, ref: str) -> None:
