@@ -48,6 +48,7 @@ reports = st.builds(
     head=st.none() | st.text("0123456789abcdef", min_size=40, max_size=40),
     plan_digest=st.none() | st.just(f"sha256:{'0' * 64}"),
     usage=usages,
+    answered=st.booleans(),
     not_before=st.none() | st.floats(0, 1e10),
     phases=st.dictionaries(st.sampled_from(report.PHASES), st.floats(0, 1e10)),
     log_tail=texts,
@@ -69,6 +70,7 @@ def test_a_fitted_report_is_valid_small_and_keeps_what_decides(told: Report) -> 
     assert [(item.id, item.outcome, item.commit) for item in read.results] == decides
     assert (read.episode, read.final, read.usage) == (told.episode, told.final, told.usage)
     assert (read.head, read.plan_digest) == (told.head, told.plan_digest)
+    assert read.answered is told.answered
 
 
 @given(reports, results)
@@ -112,6 +114,7 @@ def test_report_of_the_largest_batch_fits_with_every_commit(outcome: Outcome) ->
         head="f" * 40,
         plan_digest=f"sha256:{'f' * 64}",
         usage=usage,
+        answered=True,
         not_before=1_700_000_000.5,
         phases=dict.fromkeys(report.PHASES, 1_700_000_000.123),
         log_tail="x" * 2048,

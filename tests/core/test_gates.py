@@ -51,7 +51,7 @@ SILENT = Usage()
 
 
 def ended(outcome: Outcome, probes: Gate | None = None, **report: Any) -> Episode:
-    told = make_report(outcome, "A", **report)
+    told = make_report(outcome, "A", **{"answered": report.get("usage") is not SILENT, **report})
     return make_episode("A", report=told, **mark(probes))
 
 
@@ -59,8 +59,8 @@ def mark(probes: Gate | None) -> dict[str, Any]:
     return {"probe": probe_of(probes)} if probes else {}
 
 
-def at_work(probes: Gate, turns: int) -> Episode:
-    hint = make_report(final=False, results=(), usage=Usage(turns=turns))
+def at_work(probes: Gate, turns: int, *, answered: bool) -> Episode:
+    hint = make_report(final=False, results=(), usage=Usage(turns=turns), answered=answered)
     return make_episode("A", report=hint, **mark(probes))
 
 
@@ -116,9 +116,17 @@ CHANGES = [
                  id="an episode that started before it closed does not open it"),
     pytest.param(ended(Outcome.SUCCESS, FORMER), AHEAD, None,
                  id="the probe of a former gate does not open it"),
-    pytest.param(at_work(PAST, turns=1), PAST, "opens", id="a probe at work has an answer"),
-    pytest.param(at_work(PAST, turns=0), PAST, None, id="a probe at work has none yet"),
-    pytest.param(at_work(FORMER, turns=1), AHEAD, None,
+    pytest.param(at_work(PAST, turns=1, answered=True), PAST, "opens",
+                 id="a probe at work has an answer"),
+    pytest.param(at_work(PAST, turns=0, answered=False), PAST, None,
+                 id="a probe at work has none yet"),
+    pytest.param(at_work(PAST, turns=9, answered=False), PAST, None,
+                 id="requests that the probe's agent gave up are no answers"),
+    pytest.param(ended(Outcome.AGENT_ERROR, PAST, answered=False, final=True), PAST, None,
+                 id="and none when it has ended"),
+    pytest.param(ended(Outcome.TRANSIENT, PAST, answered=True), PAST, (4, 16),
+                 id="a provider that answered first and refuses at the end"),
+    pytest.param(at_work(FORMER, turns=1, answered=True), AHEAD, None,
                  id="the probe of a former gate is at work for long"),
 ]  # fmt: skip
 

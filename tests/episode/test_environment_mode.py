@@ -32,6 +32,7 @@ def test_agent_has_the_variables_and_what_it_prints_of_them_is_hidden(pod: Pod, 
     report = pod.run(order_for(remote, 'echo "$MODEL_TOKEN $username" | tee hello.txt'))
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
+    assert report.answered, "its program ended well, and nobody else can tell"
     assert "[redacted] [redacted]" in report.log_tail
     assert TOKEN not in pod.log + pod.written
     assert "a-name-that-is-secret-too" not in pod.log + pod.written
@@ -69,7 +70,7 @@ def test_words_of_the_program_decide_where_there_is_no_gateway(
     report = pod.run(make_order(remote.url, "", agent=replace(agent, **BY_ITSELF)))
 
     assert pod.result.outcome is want, pod.log
-    assert report.usage.turns == 0
+    assert (report.usage.turns, report.answered) == (0, False)
 
 
 ENDLESS = {

@@ -105,8 +105,11 @@ async def test_agent_that_hangs_up_pays_what_its_request_may_have_used(point: st
     async with talking(spender, prices=(PRICE,), budget=Budget(max_tokens=90_000)) as talk:
         await hang_up(talk, half=half)
 
+        has_answered = talk.gateway.meter.has_answered
+
     assert spender.asked == 1
     assert talk.usage.turns == 1
+    assert not has_answered
     assert talk.usage.output_tokens >= spender.output
     assert talk.usage.input_tokens >= spender.input
     assert float(talk.usage.cost_usd or 0) >= (spender.output * 15 + spender.input * 3) / 1e6
@@ -116,6 +119,7 @@ async def test_answer_that_is_whole_costs_what_it_tells_and_no_more():
     spender = Spender()
     async with talking(spender, budget=Budget(max_tokens=90_000)) as talk:
         await talk.ask(ASKED)
+        assert talk.gateway.meter.has_answered
 
     assert talk.usage.output_tokens == LIMIT
     assert talk.usage.input_tokens == INPUT

@@ -70,6 +70,7 @@ class Runner:
             push_passed=self.pushed is not None,
             phases=dict.fromkeys(self.reached, clock),
             usage=Usage(turns=len(tokens), input_tokens=sum(tokens)),
+            answered=any(tokens),
         )
 
 

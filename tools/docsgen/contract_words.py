@@ -125,6 +125,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "pushPassed": "Whether the server has taken a push to the branch.",
         "missing": "Commits that the Order names and the repository lacks, at most 20.",
         "usage": "What the model's answers counted.",
+        "answered": "Whether the model's provider has given a whole answer.",
         "notBefore": "The provider's reset time, in seconds since the epoch.",
         "fault": "How the provider failed last, where it did and waiting helps.",
         "phases": "When each phase was reached, in seconds since the epoch.",

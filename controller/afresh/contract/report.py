@@ -88,7 +88,8 @@ class Report:
     names and the repository lacks; there may be more. `phases` are seconds since the epoch, by name
     (see PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` how
     it failed last, where it did. `push_passed`: the server has taken a push to the branch.
-    `programs` are the checks of the Order that have found theirs.
+    `programs` are the checks of the Order that have found theirs. `answered`: the model's provider
+    has given a whole answer.
     """
 
     episode: str
@@ -101,6 +102,7 @@ class Report:
     missing: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    answered: bool = False
     not_before: float | None = None
     fault: ProviderFault | None = None
     phases: dict[str, float] = field(default_factory=dict)

@@ -88,6 +88,9 @@ def _probes(episode: Episode, gate: Gate) -> bool:
 
 
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:
-    """Whether the provider has answered: with success, or by refusing the key itself."""
-    turns = episode.report.usage.turns if episode.report else 0
-    return turns > 0 or outcome is Outcome.AUTH
+    """Whether the provider has answered: with a whole answer, or by refusing the key itself.
+
+    A turn is none: a request that the agent gave up counts as one.
+    """
+    has_answered = episode.report is not None and episode.report.answered
+    return has_answered or outcome is Outcome.AUTH

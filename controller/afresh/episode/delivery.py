@@ -59,6 +59,8 @@ def _run(work: Workplace, adapter: Adapter, desk: Desk, start: Start, task: Task
         with telling_usage(work):
             reader = adapter.reader(behind_gateway=bool(access.base_url))
             end = agent.run_agent(work, launch, reader, lambda: _started(work))
+    if not access.base_url and end.verdict.outcome is None:
+        work.reporter.update(answered=True)  # its program's word: nobody else hears the provider
     work.reporter.update(
         stage="snapshot",
         usage=work.meter.usage(),

@@ -74,7 +74,7 @@ def _workplace(order: Order, paths: Paths) -> Workplace:
     meter = Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model)
     reporter = Reporter(order.episode, paths.termination_log, hints)
     # A runner that is killed has told what was used until then, and what may be used by then.
-    meter.on_use = lambda: reporter.update(usage=meter.usage())
+    meter.on_use = lambda: reporter.update(usage=meter.usage(), answered=meter.has_answered)
     return Workplace(
         order=order,
         paths=paths,

@@ -168,11 +168,10 @@ class Meter:
         with self._lock:
             self._under_way.discard(turn)
             self._last_settled = time.monotonic()
-            is_first = False
+            had_answered = self._outage.has_answered
             fault = turn.fault or (answer.fault if answer else None)
             if answer and answer.began:
                 self._expect(answer, turn)
-                is_first = self._before.turns + self._subtask.turns == 0
                 self._note_price(answer)
                 self._subtask.count(answer, self._pricing)
             elif turn.is_abandoned or (answer is not None and not fault):
@@ -182,6 +181,7 @@ class Meter:
                     self._subtask.add_cost(turn.reserved.cost)
             if fault or (answer and answer.ended):
                 self._note_end(turn, fault)
+            is_first = self._outage.has_answered and not had_answered
         self.on_use()
         if is_first:
             self.on_first_answer()
@@ -202,6 +202,12 @@ class Meter:
         """When the last request ended, by the monotonic clock; None while one is under way."""
         with self._lock:
             return None if self._under_way else self._last_settled
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the provider has given a whole answer in this episode; it stays so."""
+        with self._lock:
+            return self._outage.has_answered
 
     @property
     def gives_up_for(self) -> Fault | None:

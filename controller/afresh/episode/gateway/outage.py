@@ -40,6 +40,11 @@ class Outage:
     _is_final: bool = False
     _has_answered: bool = False
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether a whole answer has ever come."""
+        return self._has_answered
+
     def answered(self) -> None:
         """Take in a whole answer: whatever was, is over."""
         self._has_answered = True
