@@ -55,6 +55,12 @@ class Sentence:
         parts = map(re.escape, self.text.split(HOLE))
         return re.search(".*".join(parts), message, re.DOTALL) is not None
 
+    def begins(self, shown: str) -> bool:
+        """Whether what is shown can be all of it up to what to do."""
+        what = self.text.partition("; ")[0]
+        parts = map(re.escape, what.split(HOLE))
+        return re.fullmatch(".*".join(parts) + ";", shown, re.DOTALL) is not None
+
 
 @cache
 def sentences() -> tuple[Sentence, ...]:

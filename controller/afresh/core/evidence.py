@@ -327,10 +327,12 @@ def _bad_image(container: ContainerFacts) -> Ended:
     owners = {RUNNER: "the chart's runner.image"}
     owners |= dict.fromkeys((AGENT, VERIFY), "the package or its class")
     owner = owners.get(container.name, "what adds the container to pods")
-    what = f"The container {container.name} cannot start; correct the image{_named(container)}"
-    return Ended(
-        outcome=Outcome.CONFIG, message=with_details(f"{what} of {owner}.", _words(container))
+    message = with_details(
+        f"The container {container.name} cannot start; correct the image{_named(container)} of "
+        f"{owner}.",
+        _words(container),
     )
+    return Ended(outcome=Outcome.CONFIG, message=message)
 
 
 def _pull(container: ContainerFacts) -> str:
