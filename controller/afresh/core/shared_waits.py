@@ -19,7 +19,7 @@ from afresh.core.names import short_hash
 from afresh.core.observed import Episode, Observed
 from afresh.core.outcome import is_overdue, slower, whole_second
 from afresh.core.reasons import Reason
-from afresh.core.shared_causes import TABLE, Cause, Trouble, refusal_trouble, stage_of
+from afresh.core.shared_causes import ADDED, TABLE, Cause, Trouble, refusal_trouble, stage_of
 
 _PASSES = frozenset({str(Reason.IMAGE_NOT_PULLED), str(Reason.GIT_UNREACHABLE)})
 
@@ -150,7 +150,7 @@ def concerns(seen: Observed, wait: SharedWait, subtasks: Iterable[str]) -> bool:
     package, agent_class, asked = seen.package, seen.agent_class, set(subtasks)
     verifies = (package.verify_of(entry) for entry in package.spec.subtasks if entry.id in asked)
     agents = package.spec.image or agent_class.spec.image
-    images = (RUNNER, agents, *(verify.image for verify in verifies if verify.image))
+    images = (RUNNER, ADDED, agents, *(verify.image for verify in verifies if verify.image))
     key = TABLE[Cause.IMAGE].key
     return any(wait.key == key(package, agent_class, image) for image in images)
 
