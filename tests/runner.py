@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from afresh.contract.order import Order, Task
+from afresh.contract.outcomes import TABLE
+from afresh.contract.plan_file import Plan, digest, render
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Marker, Outcome
-from afresh.core.outcome import TABLE
-from afresh.core.plan_file import Plan, digest, render
 
 TaskJudge = Callable[[Task], Outcome]
 

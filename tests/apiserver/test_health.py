@@ -13,14 +13,14 @@ import structlog
 import yaml
 
 from afresh.kube import handlers
+from afresh.kube.async_scopes import serving
 from afresh.kube.cache import Cache
 from afresh.kube.client import WORK_PACKAGES, Kube
 from afresh.kube.errors import NotLeaderError, UnavailableError
-from afresh.kube.handlers import Waker
+from afresh.kube.ha.leadership import leading
+from afresh.kube.handlers import EventRouter
 from afresh.kube.health import Health
 from afresh.kube.heartbeat import heartbeat
-from afresh.kube.leadership import leading
-from afresh.kube.lifetime import serving
 from afresh.kube.listener import Limits, Listener
 from afresh.kube.queue import KeyQueue
 from afresh.kube.report_keys import ReportKeys
@@ -114,30 +114,30 @@ async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_l
     gate: Gate, as_operator: None, kubectl: Kubectl, namespace: str
 ) -> None:
     kube, cache, stop = await Kube.connect(), Cache(), asyncio.Event()
-    waker = Waker(cache, KeyQueue(), KeyQueue())
-    resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=(namespace,))
+    router = EventRouter(cache, KeyQueue(), KeyQueue())
+    resync = Resync(kube=kube, cache=cache, router=router, namespaces=(namespace,))
     await resync.fill()
-    watching = asyncio.create_task(handlers.watch(waker, namespaces=(namespace,), stop=stop))
+    watching = asyncio.create_task(handlers.watch(router, namespaces=(namespace,), stop=stop))
     try:
         apply(kubectl, namespace, chain(1))
         await holds("the watch tells", lambda: cache.get(WORK_PACKAGES, namespace, "p"))
         await resync.sweep()
-        await holds("the watches owe nothing", lambda: not waker.missed.owes())
+        await holds("the watches owe nothing", lambda: not router.missed.owes())
         gate.mutes = lambda request: "workpackages" in request.path
         kubectl("label", "wp", "p", "-n", namespace, "seen=no")
         await holds("the watch is muted", lambda: gate.muted)
         await resync.sweep()
-        first = waker.missed.late(seconds=0)
+        first = router.missed.late(seconds=0)
         await resync.sweep()
-        stuck = waker.missed.late(seconds=0)
-        patient = waker.missed.late()
+        stuck = router.missed.late(seconds=0)
+        patient = router.missed.late()
         gate.refuses = lambda request: "workpackages" in request.path
         with pytest.raises(UnavailableError):
             await resync.sweep()
-        excused = waker.missed.late(seconds=0)
+        excused = router.missed.late(seconds=0)
         gate.mutes = gate.refuses = nothing
         kubectl("label", "wp", "p", "-n", namespace, "seen=yes", "--overwrite")
-        await holds("the watch tells", lambda: not waker.missed.owes())
+        await holds("the watch tells", lambda: not router.missed.owes())
     finally:
         stop.set()
         await watching

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from afresh.contract.order import Order
-from afresh.episode.outbox import Outbox
-from afresh.episode.repository import snapshot, worktree
-from afresh.episode.repository.prepare import HEAD_REF
+from afresh.episode.git import snapshot, worktree
+from afresh.episode.git.fetching import HEAD_REF
+from afresh.episode.stages.outbox import Outbox
 from tests.bench.figures import Figure
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order

@@ -10,8 +10,8 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.look.explain import lines
 from afresh.cli.look.explanation import Explanation, Missing, explain
 from afresh.cli.look.terminal import written
-from afresh.core.observed import Observed, Others
-from afresh.core.rules import RULES
+from afresh.core.observed import Observed, SharedLimits
+from afresh.core.policy.rules import RULES
 from tests.cli.packages import gated_class
 from tests.make import make_entry, make_episode, make_package, make_record, make_report, make_seen
 
@@ -37,9 +37,9 @@ def test_package_that_may_start_tells_what_starts_and_by_which_rule():
 
 def test_closed_gate_is_told_with_when_it_is_looked_at_again():
     agent_class = gated_class("2030-01-02T03:05:05Z")
-    others = Others(gate=agent_class.status.gates[0], gate_class="command")
+    shared_limits = SharedLimits(gate=agent_class.status.gates[0], gate_class="command")
 
-    told = told_of(make_seen(agent_class=agent_class, others=others))
+    told = told_of(make_seen(agent_class=agent_class, shared_limits=shared_limits))
 
     assert told.next is not None
     assert (told.next.rule, told.next.looks_again_seconds) == ("gate_closed", 60)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from afresh.cli.look.terminal import Paper, Screen, Span, Style, clipped, line, padded, width_of
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
-from afresh.core.actions import StartEpisode
-from afresh.core.evidence import Ended, Live, verdict_of
+from afresh.core.decision import StartEpisode
+from afresh.core.history.classify import Finished, Running, verdict_of
 from afresh.core.observed import Episode
 from afresh.core.planner import decide
 from afresh.core.status import subtask_statuses
@@ -48,7 +48,7 @@ def verdicts(episode: Episode, recorded: str = "") -> list[str]:
     found = []
     for name in "ABC":
         verdict = verdict_of(episode, name, now=NOW, recorded=recorded)
-        if isinstance(verdict, Live):
+        if isinstance(verdict, Running):
             found.append("later" if verdict.later else "live")
         else:
             found.append(str(verdict.outcome) if verdict.begun else "not begun")
@@ -200,8 +200,8 @@ def test_only_what_was_begun_has_an_event() -> None:
 def test_an_end_keeps_whether_it_was_begun() -> None:
     (*_, last) = decide(
         settled(make_batch("A", "B", "C", report=told(failed("A", Outcome.AUTH))))
-    ).settlements
+    ).attempt_results
 
-    assert last.ended == Ended(
+    assert last.ended == Finished(
         outcome=Outcome.CANCELLED, message=last.ended.message, report=last.ended.report, begun=False
     )

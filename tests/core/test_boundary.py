@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.api.phases import SubtaskPhase
+from afresh.contract.brief import BriefParts, Fact, write_brief
+from afresh.contract.history_words import history_wording, without_history
 from afresh.contract.order import Order
-from afresh.core.actions import StartEpisode
-from afresh.core.brief import BriefParts, Fact, write_brief
-from afresh.core.denylist import history_wording, without_history
+from afresh.core.decision import StartEpisode
 from afresh.core.planner import decide
 from tests.make import make_class, make_entry, make_package, make_record, make_seen
 

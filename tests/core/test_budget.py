@@ -13,10 +13,10 @@ from afresh.api.work_package import Budget as Limits
 from afresh.contract.order import LEAST_TOKENS, Budget
 from afresh.contract.report import Usage as Spent
 from afresh.contract.words import Outcome
-from afresh.core.actions import StartEpisode
-from afresh.core.budget import shares
+from afresh.core.decision import StartEpisode
 from afresh.core.observed import Episode
 from afresh.core.planner import decide
+from afresh.core.policy.budget import shares
 from afresh.core.reasons import Reason
 from tests.make import (
     make_class,

@@ -8,7 +8,7 @@ import pytest
 from afresh.api.phases import SubtaskPhase
 from afresh.api.work_package import WorkPackage
 from afresh.contract.words import Outcome
-from afresh.core.actions import Decision, DeleteJob
+from afresh.core.decision import Decision, DeleteJob
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.status import package_status
@@ -90,7 +90,7 @@ def test_an_episode_is_stopped_in_the_step_after_its_end_was_announced(
     wanted = [entry.id for entry in package.spec.subtasks]
     assert {r.reason for r in first.records if r.id in wanted} == {"Cancelled"}
     assert (deleted(second), starts_of(second)) == ([live.name], [])
-    assert {item.ended.outcome for item in third.settlements} == {Outcome.CANCELLED}
+    assert {item.ended.outcome for item in third.attempt_results} == {Outcome.CANCELLED}
     ends = [record for record in third.records if record.id in wanted]
     assert [record.marker for record in ends] == want_markers
     assert all(record.consecutive_failures == 0 for record in ends)
@@ -111,7 +111,7 @@ def test_a_cancelled_job_is_waited_for_until_its_pod_has_ended() -> None:
 
     decision = decide(make_seen(make_package([make_entry("A")]), [stopping], episodes=(ending,)))
 
-    assert (decision.settlements, starts_of(decision), deleted(decision)) == ((), [], [])
+    assert (decision.attempt_results, starts_of(decision), deleted(decision)) == ((), [], [])
     assert "being stopped" in decision.message
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.api.phases import PackagePhase
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.planner import decide
 from tests.make import make_entry, make_package, make_seen
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from afresh.contract.report import Result, Usage
 from afresh.contract.words import Outcome
-from afresh.core.actions import DeleteJob
-from afresh.core.evidence import Ended, Start, verdict_of
+from afresh.core.decision import DeleteJob
+from afresh.core.history.classify import Finished, Start, verdict_of
+from afresh.core.history.shared_causes import Stage, stage_of, trouble_at_start
 from afresh.core.observed import ContainerFacts, Episode
 from afresh.core.planner import decide
-from afresh.core.shared_causes import Stage, stage_of, trouble_at_start
 from tests.make import (
     NOW,
     make_container,
@@ -108,7 +108,7 @@ def test_no_job_of_which_an_image_is_missing_outlives_an_edit_that_concerns_it(
         return
 
     assert not episode.has_begun
-    if not isinstance(verdict_of(episode, "A", now=NOW), Ended):
+    if not isinstance(verdict_of(episode, "A", now=NOW), Finished):
         assert is_replaced(episode)
 
 
@@ -145,7 +145,7 @@ def test_a_container_that_is_missing_for_too_long_ends_an_episode_that_nobody_pa
     verdict = verdict_of(make_episode(pod=make_pod(pulling(name)), **LATE), "T001", now=NOW,
                          start=START)  # fmt: skip
 
-    assert isinstance(verdict, Ended)
+    assert isinstance(verdict, Finished)
     assert verdict.outcome is Outcome.INFRASTRUCTURE
     assert IMAGE in verdict.message
 
@@ -155,7 +155,7 @@ def test_a_pod_has_the_same_time_to_start_however_long_it_has_waited_for_a_node(
 
     verdict = verdict_of(make_episode(pod=pod, **LATE), "T001", now=NOW, start=START)
 
-    assert not isinstance(verdict, Ended)
+    assert not isinstance(verdict, Finished)
 
 
 UNPAID = [
@@ -174,7 +174,7 @@ def test_a_deadline_that_passes_before_verify_is_there_is_not_the_agents_failure
 
     verdict = verdict_of(episode, "T001", now=NOW)
 
-    assert isinstance(verdict, Ended)
+    assert isinstance(verdict, Finished)
     assert verdict.outcome is Outcome.INFRASTRUCTURE
 
 
@@ -185,7 +185,7 @@ def test_a_runner_that_runs_out_of_memory_before_the_agent_began_is_not_the_agen
 
     verdict = verdict_of(make_episode(pod=make_pod(runner, pulling("verify"))), "T001", now=NOW)
 
-    assert isinstance(verdict, Ended)
+    assert isinstance(verdict, Finished)
     assert verdict.outcome is Outcome.INFRASTRUCTURE
 
 
@@ -206,8 +206,8 @@ def test_an_image_whose_shell_ends_at_once_is_named_and_not_waited_for(
 ) -> None:
     verdict = verdict_of(make_episode(pod=pod, **told), "T001", now=NOW)
 
-    assert (verdict.outcome if isinstance(verdict, Ended) else None) == want
-    if isinstance(verdict, Ended):
+    assert (verdict.outcome if isinstance(verdict, Finished) else None) == want
+    if isinstance(verdict, Finished):
         assert "/bin/sh" in verdict.message
 
 

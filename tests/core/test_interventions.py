@@ -9,7 +9,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskObjectStatus
 from afresh.contract import codec
 from afresh.contract.words import Outcome
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.status import package_status, subtask_statuses

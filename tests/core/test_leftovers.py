@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from afresh.api.phases import SubtaskPhase
-from afresh.core.actions import DeleteJob
+from afresh.core.decision import DeleteJob
 from afresh.core.observed import PodFacts
 from afresh.core.planner import decide
 from tests.make import (

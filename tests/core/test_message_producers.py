@@ -14,15 +14,16 @@ from afresh.api.rules import Clipped, stored_size
 from afresh.contract.order import Agent, Order, Repository
 from afresh.contract.pod_layout import RUNNER
 from afresh.contract.sentences import sentence_of
+from afresh.contract.stable_words import steady
 from afresh.contract.words import AdapterName, Outcome
-from afresh.core.cluster_words import steady
-from afresh.core.evidence import Ended, verdict_of
-from afresh.core.shared_causes import Refusal, refusal_trouble, trouble_at_start
-from afresh.episode import step, verify
+from afresh.core.history.classify import Finished, verdict_of
+from afresh.core.history.shared_causes import Refusal, refusal_trouble, trouble_at_start
+from afresh.episode.container import commands
 from afresh.episode.gateway import model_faults
 from afresh.episode.gateway.model_api import Fault as ModelFault
-from afresh.episode.repository import persist, plan_commit, refusals
-from afresh.episode.repository.git_faults import Fault, GitError, classify
+from afresh.episode.git import plan_commit, push, refusals
+from afresh.episode.git.faults import Fault, GitError, classify
+from afresh.episode.stages import verify
 from afresh.kube.parse import parse_pod
 from tests.make import NOW, make_episode
 
@@ -180,16 +181,14 @@ def of_missing_image(container: str) -> Produce:
 
 def told_by(episode: Any) -> str:
     verdict = verdict_of(episode, "T001", now=NOW)
-    return verdict.message if isinstance(verdict, Ended) else verdict.problem or ""
+    return verdict.message if isinstance(verdict, Finished) else verdict.problem or ""
 
 
 CASES = [
     *of_git_cases(),
+    pytest.param(lambda *_: push.moved(ORDER).message, '"afresh/demo"', "done again", id="moved"),
     pytest.param(
-        lambda *_: persist.moved(ORDER).message, '"afresh/demo"', "done again", id="moved"
-    ),
-    pytest.param(
-        lambda *_: persist.moved(ORDER, ["a" * 5000, "b.py"]).message,
+        lambda *_: push.moved(ORDER, ["a" * 5000, "b.py"]).message,
         "The work contradicts",
         "it is done again on top of that.",
         id="conflict",
@@ -201,7 +200,7 @@ CASES = [
         id="branch in use",
     ),
     pytest.param(lambda *_: verify.LEFT_BEHIND, "queues", "by guidance.", id="left behind"),
-    pytest.param(lambda *_: step.GONE, "container", "another episode follows", id="gone"),
+    pytest.param(lambda *_: commands.GONE, "container", "another episode follows", id="gone"),
     pytest.param(
         lambda *_: plan_commit.NOT_COMMITTED, "plan", "another episode follows", id="plan"
     ),

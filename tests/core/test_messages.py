@@ -12,11 +12,11 @@ from afresh.api.conditions import SHORT
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.rules import Clipped, stored_size
 from afresh.contract.sentences import DETAILS, fitted, sentence_of, with_details
+from afresh.contract.stable_words import steady
 from afresh.contract.words import Outcome, ProviderFault
-from afresh.core.cluster_words import steady
-from afresh.core.evidence import Ended, verdict_of
-from afresh.core.gates import gate_sentence
+from afresh.core.history.classify import Finished, verdict_of
 from afresh.core.planner import decide
+from afresh.core.policy.credential_gate import gate_sentence
 from afresh.core.status import package_status, subtask_statuses
 from tests.make import (
     NOW,
@@ -85,7 +85,7 @@ def test_what_keeps_a_pod_from_working_keeps_its_remedy_in_the_shortest_place(
 ) -> None:
     verdict = verdict_of(episode, "T001", now=NOW)
 
-    told = verdict.message if isinstance(verdict, Ended) else verdict.problem or ""
+    told = verdict.message if isinstance(verdict, Finished) else verdict.problem or ""
     assert remedy in told
     for message in (SHORT.cut(told), Clipped(2048).cut(told)):
         assert sentence_of(message) == sentence_of(told)

@@ -9,7 +9,7 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Marker, Outcome
-from afresh.core.actions import Decision, StartSync
+from afresh.core.decision import Decision, StartSync
 from afresh.core.observed import Episode, Observed
 from afresh.core.planner import decide
 from afresh.core.reasons import Reason

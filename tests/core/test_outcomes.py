@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from afresh.api.phases import SubtaskPhase
+from afresh.contract.outcomes import PRECEDENCE, TABLE
 from afresh.contract.words import Outcome
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.observed import Episode
-from afresh.core.outcome import PRECEDENCE, TABLE
-from afresh.core.plan_sync import wanted_digest
 from afresh.core.planner import decide
+from afresh.core.policy.plan_sync import wanted_digest
 from afresh.core.status import package_status
 from tests.make import (
     NOW,
@@ -180,7 +180,7 @@ def test_an_agent_killed_for_memory_explains_only_what_comes_after_it(outcome: O
 
     (settled,) = decide(
         make_seen(make_package([make_entry("A")]), [record], episodes=(episode,))
-    ).settlements
+    ).attempt_results
 
     later = PRECEDENCE.index(outcome) > PRECEDENCE.index(Outcome.OUT_OF_MEMORY)
     assert settled.ended.outcome is (Outcome.OUT_OF_MEMORY if later else outcome)

@@ -8,10 +8,10 @@ import pytest
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
-from afresh.core.actions import Decision, StartSync
+from afresh.core.decision import Decision, StartSync
 from afresh.core.observed import Observed
-from afresh.core.plan_sync import wanted_digest
 from afresh.core.planner import decide
+from afresh.core.policy.plan_sync import wanted_digest
 from afresh.core.reasons import Reason
 from afresh.core.status import package_status
 from tests.make import (

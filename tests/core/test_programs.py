@@ -2,7 +2,7 @@
 
 import pytest
 
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.planner import decide
 from afresh.core.programs import MOST_KEPT, found_after
 from afresh.core.status import package_status

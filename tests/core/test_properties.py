@@ -11,15 +11,15 @@ from afresh.api.agent_class import Gate
 from afresh.api.package_status import WorkPackageStatus
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.order import Budget
+from afresh.contract.outcomes import TABLE
 from afresh.contract.words import ContextMode, Outcome
-from afresh.core.actions import DeleteJob, StartEpisode
-from afresh.core.observed import Episode, Member, Observed, Others
-from afresh.core.outcome import TABLE
+from afresh.core.decision import DeleteJob, StartEpisode
+from afresh.core.history.replay import replay
+from afresh.core.history.transitions import IN_EPISODE
+from afresh.core.history.usage import tokens_of
+from afresh.core.observed import Episode, Member, Observed, SharedLimits
 from afresh.core.planner import decide
-from afresh.core.records import IN_EPISODE
-from afresh.core.settle import stand
 from afresh.core.status import package_status, subtask_statuses
-from afresh.core.usage import tokens_of
 from tests.make import (
     NOW,
     make_class,
@@ -56,11 +56,11 @@ def budgets(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def shared(draw: st.DrawFn) -> Others:
+def shared(draw: st.DrawFn) -> SharedLimits:
     """What the other packages leave to this one."""
     until = NOW + seconds(draw(st.integers(-9, 9)))
     closed = Gate(namespace="team-a", secret_name="anthropic", since=NOW, until=until, step=1)
-    return Others(
+    return SharedLimits(
         gate=draw(st.none() | st.just(closed)),
         gate_class="command",
         gate_taken=draw(st.booleans()),
@@ -73,11 +73,13 @@ def packages(draw: st.DrawFn) -> Any:
     ids = IDS[: draw(st.integers(1, 4))]
     entries = []
     for index, name in enumerate(ids):
-        others = st.lists(st.sampled_from(ids[:index]), unique=True) if index else st.just([])
+        shared_limits = (
+            st.lists(st.sampled_from(ids[:index]), unique=True) if index else st.just([])
+        )
         entries.append(
             make_entry(
                 name,
-                dependsOn=draw(others),
+                dependsOn=draw(shared_limits),
                 revision=draw(st.integers(0, 2)),
                 skip=draw(st.booleans()) and draw(st.booleans()),
             )
@@ -121,8 +123,8 @@ def episodes(draw: st.DrawFn, name: str) -> Episode:
         disruption=draw(st.none() | st.just("EvictionByEvictionAPI")),
     )
     attempt = draw(st.integers(1, 4))
-    others = draw(st.lists(st.sampled_from(IDS), unique=True, max_size=2))
-    batch = [name, *(item for item in others if item != name)]
+    shared_limits = draw(st.lists(st.sampled_from(IDS), unique=True, max_size=2))
+    batch = [name, *(item for item in shared_limits if item != name)]
     return make_episode(
         name,
         attempt=attempt,
@@ -159,7 +161,7 @@ def states(draw: st.DrawFn) -> Observed:
         known,
         episodes=tuple({episode.name: episode for episode in found.values()}.values()),
         agent_class=draw(st.sampled_from([make_class(**CLAUDE)] * 4 + [None])),
-        others=draw(shared()),
+        shared_limits=draw(shared()),
     )
 
 
@@ -199,22 +201,22 @@ def test_the_order_of_what_is_observed_changes_nothing(seen: Observed, dice: ran
 @given(states())
 def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed) -> None:
     begun = starts(seen)
-    live = stand(seen).live
+    live = replay(seen).live
 
     members = [member.subtask for item in begun for member in item.members]
     assert len(set(members)) == len(members)
-    at_work = {record.id for record in stand(seen).records if record.phase in IN_EPISODE}
+    at_work = {record.id for record in replay(seen).records if record.phase in IN_EPISODE}
     assert not set(members) & at_work
     if begun:
         assert len(live) + len(begun) <= seen.package.spec.parallelism
-        free = seen.others.class_free
+        free = seen.shared_limits.class_free
         assert free is None or len(begun) <= free
-        assert seen.others.gate is None or len(begun) == 1
+        assert seen.shared_limits.gate is None or len(begun) == 1
 
 
 @given(states())
 def test_what_is_set_aside_is_never_more_than_what_is_left(seen: Observed) -> None:
-    limits, standing = seen.package.spec.budget, stand(seen)
+    limits, standing = seen.package.spec.budget, replay(seen)
     begun = starts(seen)
     if limits is None or not begun:
         return
@@ -263,7 +265,7 @@ def test_a_package_that_is_suspended_or_at_its_end_starts_nothing(seen: Observed
 def test_a_counted_failure_at_the_limit_skips_the_subtask(seen: Observed) -> None:
     limit = seen.package.spec.max_consecutive_failures
     decision = decide(seen)
-    last = {item.member.subtask: item.ended.outcome for item in decision.settlements}
+    last = {item.member.subtask: item.ended.outcome for item in decision.attempt_results}
 
     for record in decision.records:
         counted = record.id in last and TABLE[last[record.id]].counts
@@ -276,7 +278,7 @@ def test_a_counted_failure_at_the_limit_skips_the_subtask(seen: Observed) -> Non
 @settings(max_examples=settings.default.max_examples // 2)
 def test_nothing_whose_end_was_not_recorded_is_deleted(seen: Observed) -> None:
     decision = decide(seen)
-    recorded_now = {item.episode.name for item in decision.settlements}
+    recorded_now = {item.episode.name for item in decision.attempt_results}
 
     for action in decision.actions:
         if isinstance(action, DeleteJob):

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from afresh.core.outcome import reset_of
+from afresh.contract.outcomes import reset_of
 from tests.make import NOW
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.words import Outcome
-from afresh.core import rules
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
+from afresh.core.policy import rules
 from afresh.core.reasons import Reason
 from tests.make import (
     NOW,

@@ -13,23 +13,18 @@ import pytest
 from afresh.adapters.command import CommandReader
 from afresh.contract.order import Order, Step, Task, Verify
 from afresh.contract.report import VerifyResult
-from afresh.episode import agent, credentials, program_check, step, verify
-from afresh.episode.conclusion import NotPushed, told_of_kept
+from afresh.episode import credentials
+from afresh.episode.container import commands
 from afresh.episode.credentials import SecretMount
-from afresh.episode.ending import Ended
+from afresh.episode.git import authorship, mirror, refusals, scope, submodules, unsafe_files
+from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.lfs import files
+from afresh.episode.git.repository import GitRepository
+from afresh.episode.git.scope import Change
 from afresh.episode.paths import Paths
-from afresh.episode.repository import (
-    authorship,
-    large_files,
-    mirror,
-    refusals,
-    scope,
-    strange_files,
-    submodules,
-)
-from afresh.episode.repository.git import Git
-from afresh.episode.repository.git_faults import Fault, GitError
-from afresh.episode.repository.scope import Change
+from afresh.episode.stages import program_check, run_agent, verify
+from afresh.episode.stages.commit_and_push import NotPushed, told_of_kept
+from afresh.episode.stopped import SubtaskStopped
 from tests.core.test_message_producers import ORDER, URL, Produce, cause, check_message
 
 NOWHERE = Path("/nonexistent")
@@ -56,9 +51,9 @@ def of_end(end: Callable[[], object]) -> Produce:
     def produce(_: str, __: int) -> str:
         try:
             ended = end()
-        except Ended as raised:
+        except SubtaskStopped as raised:
             return raised.message
-        assert isinstance(ended, Ended)
+        assert isinstance(ended, SubtaskStopped)
         return ended.message
 
     return produce
@@ -74,9 +69,9 @@ def bad_signing_key() -> None:
         authorship.prepare_key(replace(ORDER, repository=signing), paths)
 
 
-def damaged_mirror() -> Ended:
+def damaged_mirror() -> SubtaskStopped:
     order = with_repository(cache_claim_name="mirrors")
-    return mirror.Mirror(folder=NOWHERE, git=Git(git_dir=NOWHERE), order=order).damaged()
+    return mirror.Mirror(folder=NOWHERE, git=GitRepository(git_dir=NOWHERE), order=order).damaged()
 
 
 def with_repository(**fields: str | None) -> Order:
@@ -96,7 +91,9 @@ def of_scope(*changes: Change, task: Task = TASK) -> Produce:
 
 def of_setup(_: str, number: int) -> str:
     tail = cause("cannot find", number)
-    return agent.setup_failed(step.StepEnd(exit_code=2, tail=f"{number}\n{tail[400:]}")).message
+    return run_agent.setup_failed(
+        commands.StepEnd(exit_code=2, tail=f"{number}\n{tail[400:]}")
+    ).message
 
 
 ADDED = tuple(Change(path=f"src/{n}/{LONG[:900]}", status="A", mode="100644") for n in range(12))
@@ -162,7 +159,7 @@ CASES = [
         )
         for fault in (Fault.DENIED, Fault.NOT_FOUND, Fault.REF_MISSING, Fault.OTHER)
     ),
-    pytest.param(lambda *_: large_files.INVENTED, "Git LFS", "by guidance.", id="LFS pointer"),
+    pytest.param(lambda *_: files.INVENTED, "GitRepository LFS", "by guidance.", id="LFS pointer"),
     pytest.param(
         of_scope(Change(path=LONG, status="A", mode=scope.GITLINK)),
         "embedded",
@@ -178,7 +175,7 @@ CASES = [
     pytest.param(of_scope(*ADDED), "maxNewFiles", "raise it, or", id="too many files"),
     *(
         pytest.param(lambda *_, said=said: said, "The agent left", "skip the subtask.", id=said)
-        for said in (strange_files.LIKE_STATE, strange_files.NO_FILE, strange_files.HUGE)
+        for said in (unsafe_files.LIKE_STATE, unsafe_files.NO_FILE, unsafe_files.HUGE)
     ),
     pytest.param(
         not_pushed(None), "A rule of the server", "follow the rule that the runner's log", id="kept"

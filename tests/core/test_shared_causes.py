@@ -9,11 +9,9 @@ from afresh.api.package_status import SharedWait
 from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
-from afresh.core.actions import Decision, DeleteJob, OpenGate, StartEpisode, StartSync
-from afresh.core.evidence import Ended, verdict_of
-from afresh.core.observed import Episode, Observed, Others
-from afresh.core.planner import decide
-from afresh.core.shared_causes import (
+from afresh.core.decision import Decision, DeleteJob, OpenGate, StartEpisode, StartSync
+from afresh.core.history.classify import Finished, verdict_of
+from afresh.core.history.shared_causes import (
     TABLE,
     Cause,
     Stage,
@@ -24,7 +22,9 @@ from afresh.core.shared_causes import (
     trouble_at_end,
     trouble_at_start,
 )
-from afresh.core.shared_waits import probe_text
+from afresh.core.history.shared_waits import probe_text
+from afresh.core.observed import Episode, Observed, SharedLimits
+from afresh.core.planner import decide
 from tests.make import (
     NOW,
     make_class,
@@ -251,12 +251,14 @@ def seen_at(
 ) -> Observed:
     package = make_package([make_entry("A"), make_entry("B")], parallelism=at_once)
     record = make_record("A", phase=SubtaskPhase.RUNNING, attempts=1, reason="EpisodeRunning")
-    others = Others(
+    shared_limits = SharedLimits(
         waits=waits,
         tried=frozenset((wait.cause, wait.key) for wait in waits if tried),
         **fields,
     )
-    seen = make_seen(package, [record] if episodes else [], episodes=episodes, others=others)
+    seen = make_seen(
+        package, [record] if episodes else [], episodes=episodes, shared_limits=shared_limits
+    )
     status = seen.package.status.model_copy(update={"wait": own})
     return replace(seen, package=seen.package.model_copy(update={"status": status}))
 
@@ -471,6 +473,6 @@ def test_an_outdated_job_counts_as_no_episode() -> None:
 def test_the_end_of_a_runner_that_cannot_fetch_carries_the_trouble() -> None:
     verdict = verdict_of(make_episode("A", report=LOST, complete=True), "A", now=NOW)
 
-    assert isinstance(verdict, Ended)
+    assert isinstance(verdict, Finished)
     assert verdict.trouble is not None
     assert verdict.trouble.cause is Cause.REPOSITORY

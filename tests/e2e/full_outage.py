@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from afresh.core.shared_causes import PULL_WAITING
+from afresh.core.history.shared_causes import PULL_WAITING
 from tests.e2e.api import Manifest
 from tests.e2e.cluster import wait
 from tests.e2e.crowd import asked, told

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from afresh.core.episode_times import EpisodePhase
+from afresh.core.history.episode_times import EpisodePhase
 from deploy.monitoring.panels import PODS, Panel
 from tests.e2e import operator
 from tests.e2e.api import Api, ApiError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.shim import SHIM
-from afresh.episode.control import Command, Control, Ending, Patience
+from afresh.episode.container.channel import Channel, Command, Ending, Patience
 from tests.episode.pod import NAMESPACE
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
@@ -21,7 +21,7 @@ QUICK = Patience(after_term=0.2, after_kill=0.5)
 class Container:
     """A shim in a PID namespace of its own, and the runner's control of it."""
 
-    control: Control
+    control: Channel
     process: subprocess.Popen[bytes]
     directory: Path
     out: bytearray = field(default_factory=bytearray)
@@ -59,7 +59,7 @@ def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> 
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    return Container(Control(directory, ("test", "later"), QUICK), process, directory)
+    return Container(Channel(directory, ("test", "later"), QUICK), process, directory)
 
 
 @pytest.fixture(params=SHELLS.values(), ids=SHELLS.keys())

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.words import Marker
-from afresh.episode.briefing import planned
-from afresh.episode.outbox import collect
-from afresh.episode.redact import Redactor
-from afresh.episode.repository import snapshot, worktree
-from afresh.episode.repository.git import Git
-from afresh.episode.repository.snapshot import Snapshot
+from afresh.episode.git import snapshot, worktree
+from afresh.episode.git.repository import GitRepository
+from afresh.episode.git.snapshot import Snapshot
+from afresh.episode.reporting.redact import Redactor
+from afresh.episode.stages.briefing import planned
+from afresh.episode.stages.outbox import collect
 from tests.episode.pod import make_order, make_task
 
 ORDER = make_order("http://git.example.com/x.git", "")
@@ -23,7 +23,7 @@ TASK = make_task()
 class Desk:
     """The trusted repository, a commit in it, and that commit laid out for an agent."""
 
-    git: Git
+    git: GitRepository
     head: str
     worktree: Path
     home: Path
@@ -31,7 +31,7 @@ class Desk:
     @classmethod
     def prepare(cls, root: Path, files: Mapping[str, str] | None = None) -> "Desk":
         """Lay out a commit with README.md and these files."""
-        git = Git(git_dir=root / "git")
+        git = GitRepository(git_dir=root / "git")
         git.create()
         git.exclude([])
         entries = "".join(

@@ -10,13 +10,13 @@ import aiohttp
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.anthropic_api import AnthropicApi
 from afresh.episode.gateway.bounds import PATIENCE, Patience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import ModelApi, Upstream
+from afresh.episode.gateway.providers.anthropic import AnthropicApi
 from afresh.episode.gateway.server import Gateway
-from afresh.episode.log import Log
-from afresh.episode.redact import Redactor
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.redact import Redactor
 from tests.episode.upstream import Answer, Provider, providing
 
 KEY = "the-real-key"

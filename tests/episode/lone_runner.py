@@ -3,25 +3,25 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from afresh.contract import plan_file
 from afresh.contract.order import Order, PlanLine, Repository
 from afresh.contract.report import Report, parse
 from afresh.contract.words import Marker, Outcome
-from afresh.core import plan_file
 from afresh.episode import credentials
-from afresh.episode.briefing import planned
-from afresh.episode.control import Control
+from afresh.episode.container.channel import Channel
+from afresh.episode.context import EpisodeContext
 from afresh.episode.gateway.meter import Meter
-from afresh.episode.log import Log
-from afresh.episode.opening import Opening, open_repository
+from afresh.episode.git import fetching
+from afresh.episode.git.fetching import Start
+from afresh.episode.git.plan_commit import PlanChange, Standing, push_plan
+from afresh.episode.git.repository import GitRepository
+from afresh.episode.git.state_files import Notes
 from afresh.episode.paths import Paths
-from afresh.episode.redact import Redactor
-from afresh.episode.report import Reporter
-from afresh.episode.repository import prepare
-from afresh.episode.repository.git import Git
-from afresh.episode.repository.plan_commit import PlanChange, Standing, push_plan
-from afresh.episode.repository.prepare import Start
-from afresh.episode.repository.state_files import Notes
-from afresh.episode.workplace import Workplace
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.redact import Redactor
+from afresh.episode.reporting.reporter import Reporter
+from afresh.episode.stages.briefing import planned
+from afresh.episode.stages.fetch import FetchUnderWay, open_repository
 from tests.episode.pod import make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 from tests.episode.ssh_server import Sshd
@@ -35,7 +35,7 @@ THEIRS = "# Greet people.\n\nA remark.\n\n- [ ] T001 Greeting\n- [x] T002 Farewe
 class LoneRunner:
     """A workplace with credentials and an empty trusted repository."""
 
-    work: Workplace
+    context: EpisodeContext
 
     @classmethod
     def create(cls, root: Path, order: Order, secret: dict[str, str] | None = None) -> "LoneRunner":
@@ -46,20 +46,20 @@ class LoneRunner:
         for name, value in given.items():
             (paths.git_secret / name).write_text(value)
         paths.termination_log.parent.mkdir(parents=True)
-        work = Workplace(
+        context = EpisodeContext(
             order=order,
             paths=paths,
-            git=Git(git_dir=paths.git_dir),
+            git=GitRepository(git_dir=paths.git_dir),
             log=Log(Redactor(credentials.known_secrets(paths))),
             meter=Meter(order.agent.max_turns, order.agent.pricing),
             reporter=Reporter(order.episode, paths.termination_log, None),
-            agent_control=Control(paths.agent_control, ()),
-            verify_control=Control(paths.verify_control, ()),
+            agent_control=Channel(paths.agent_control, ()),
+            verify_control=Channel(paths.verify_control, ()),
         )
-        return cls(work)
+        return cls(context)
 
     @property
-    def git(self) -> Git:
+    def git(self) -> GitRepository:
         """The trusted repository."""
         return self.work.git
 
@@ -68,7 +68,7 @@ class LoneRunner:
         """What it was told."""
         return self.work.order
 
-    def opening(self) -> Opening:
+    def opening(self) -> FetchUnderWay:
         """Begin as every runner does."""
         return open_repository(self.order, self.work.paths)
 
@@ -76,7 +76,7 @@ class LoneRunner:
         """Fetch what the work starts from."""
         credentials.write_git_credentials(self.order, self.work.paths)
         self.git.create()
-        return prepare.fetch_start(self.git, self.order)
+        return fetching.fetch_start(self.git, self.order)
 
     def end(self) -> Report:
         """Close the Report and return it."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from afresh.contract.order import Order
-from afresh.episode.repository.mirror import CURRENT, FRESH_SECONDS
-from afresh.episode.repository.prepare import Start
+from afresh.episode.git.fetching import Start
+from afresh.episode.git.mirror import CURRENT, FRESH_SECONDS
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order
 from tests.episode.servers import Remote, git

@@ -3,7 +3,7 @@
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.repository.scope import EMBEDDED
+from afresh.episode.git.scope import EMBEDDED
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote, git
 

@@ -8,7 +8,7 @@ import pytest
 
 from afresh.contract.order import Verify
 from afresh.contract.words import Outcome
-from afresh.episode.control import Control
+from afresh.episode.container.channel import Channel
 from tests.episode.pod import Pod, Started, make_agent, make_order, make_task
 from tests.episode.servers import Remote, git
 
@@ -74,7 +74,7 @@ def test_program_under_test_that_forges_the_end_of_the_acceptance_command_fails_
 
 
 def test_channel_of_words_is_closed_to_everybody_after_the_greeting(tmp_path: Path):
-    control = Control(tmp_path, ())
+    control = Channel(tmp_path, ())
     control.open()
     shims = [os.open(tmp_path / "go", os.O_RDONLY | os.O_NONBLOCK)]
     shims.append(os.open(tmp_path / "done", os.O_WRONLY))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from afresh.episode.gateway.anthropic_api import AnthropicApi
-from afresh.episode.gateway.gemini_api import GeminiApi
 from afresh.episode.gateway.model_api import ModelApi
-from afresh.episode.gateway.openai_api import OpenAiApi
+from afresh.episode.gateway.providers.anthropic import AnthropicApi
+from afresh.episode.gateway.providers.gemini import GeminiApi
+from afresh.episode.gateway.providers.openai import OpenAiApi
 from tests.episode.eager_upstreams import ANSWER, REFUSE, literal
 from tests.episode.gateway_client import MESSAGES, make_gateway, talking, talking_to
 from tests.episode.test_gateway_framing import gateway_to, plain, say

@@ -7,8 +7,8 @@ import pytest
 
 from afresh.contract.order import Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.gemini_api import GeminiApi
 from afresh.episode.gateway.model_api import Fault, Route
+from afresh.episode.gateway.providers.gemini import GeminiApi
 from tests.episode.gateway_client import KEY, talking_to
 from tests.episode.upstream import Answer, answers, breaks, streams
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.episode.gateway.gemini_api import GeminiApi
 from afresh.episode.gateway.model_api import Answer, Fault, Tokens
+from afresh.episode.gateway.providers.gemini import GeminiApi
 
 NOW = 1_800_000_000.0
 RPC = "type.googleapis.com/google.rpc"

@@ -9,7 +9,7 @@ import pytest
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.gateway.model_api import Fault
-from afresh.episode.gateway.openai_api import CHAT, RESPONSES, OpenAiApi
+from afresh.episode.gateway.providers.openai import CHAT, RESPONSES, OpenAiApi
 from afresh.episode.model_access import _root
 from tests.episode.gateway_client import KEY, talking_to
 from tests.episode.upstream import Answer, answers, streams

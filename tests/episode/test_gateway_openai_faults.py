@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from afresh.episode.gateway.model_api import Fault
-from afresh.episode.gateway.openai_api import CHAT, RESPONSES, OpenAiApi
+from afresh.episode.gateway.providers.openai import CHAT, RESPONSES, OpenAiApi
 from tests.episode.gateway_client import talking_to
 from tests.episode.upstream import Answer, answers, breaks, streams
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from afresh.episode.gateway.anthropic_api import AnthropicApi
-from afresh.episode.gateway.gemini_api import GeminiApi
 from afresh.episode.gateway.model_api import ModelApi
-from afresh.episode.gateway.openai_api import OpenAiApi
+from afresh.episode.gateway.providers.anthropic import AnthropicApi
+from afresh.episode.gateway.providers.gemini import GeminiApi
+from afresh.episode.gateway.providers.openai import OpenAiApi
 from tests.episode.gateway_client import MESSAGES, talking_to
 from tests.episode.upstream import answers
 

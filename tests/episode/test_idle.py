@@ -12,7 +12,7 @@ import pytest
 
 from afresh.contract.order import Agent, Order
 from afresh.contract.words import AdapterName, CredentialsMode, Outcome
-from afresh.episode.idle_watch import IdleWatch, changed_since
+from afresh.episode.container.idle_watch import IdleWatch, changed_since
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import Remote, serving

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from afresh.episode.ipc import clear_ipc
+from afresh.episode.container.ipc import clear_ipc
 from tests.episode.pod import CONTROLLER
 
 # In namespaces of its own: what there is on this machine is nobody's to remove.
@@ -25,7 +25,7 @@ def left():
     kinds = [Path("/proc/sysvipc", kind) for kind in ("shm", "msg", "sem")]
     lines = [len(kind.read_text().splitlines()) for kind in kinds]
     return [len(list(queues.iterdir())), *(number - 1 for number in lines)]
-from afresh.episode.ipc import clear_ipc
+from afresh.episode.container.ipc import clear_ipc
 print(left(), clear_ipc(queues, Path("/proc/sysvipc")), left())
 """
 

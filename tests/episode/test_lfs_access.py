@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
-from afresh.episode.repository.lfs_access import Action, LfsAccess, LfsRefusalError, ssh_parts
-from afresh.episode.repository.shown import shown
+from afresh.episode.git.lfs.access import Action, LfsAccess, LfsRefusalError, ssh_parts
+from afresh.episode.git.overlay import shown
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.servers import Remote
 from tests.episode.ssh_server import Sshd
@@ -78,7 +78,7 @@ def test_server_by_ssh_without_lfs_is_said_to_speak_none(
     order = replace(order, repository=replace(order.repository, lfs=True))
     runner = LoneRunner.create(tmp_path / "runner", order, secret)
 
-    with pytest.raises(Ended, match="does not speak Git LFS") as caught:
+    with pytest.raises(SubtaskStopped, match="does not speak Git LFS") as caught:
         shown(runner.git, order, runner.fetch().head)
 
     assert caught.value.outcome is Outcome.CONFIG

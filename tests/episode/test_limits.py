@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.agent import Signs
-from afresh.episode.control import Control
-from afresh.episode.disk_watch import DiskWatch, used_bytes
+from afresh.episode.container.channel import Channel
+from afresh.episode.container.disk_watch import DiskWatch, used_bytes
+from afresh.episode.stages.run_agent import Signs
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import Remote
@@ -89,7 +89,7 @@ def test_what_an_agent_reads_aloud_is_no_complaint(line: str) -> None:
     assert not signs.no_process
 
 
-class SlowToStop(Control):
+class SlowToStop(Channel):
     """A container's control that stops it when the test lets it."""
 
     def __init__(self, directory: Path) -> None:

@@ -10,8 +10,8 @@ from tests.episode.pod import CONTROLLER
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from afresh.episode.repository.git import Git
-from afresh.episode.repository.large_files import Entry, _pointers
+from afresh.episode.git.repository import Git
+from afresh.episode.git.lfs.files import Entry, _pointers
 
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 git = Git(git_dir=Path(sys.argv[1]))

@@ -11,7 +11,7 @@ from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Answer, Fault, Tokens
 from afresh.episode.gateway.model_faults import CROWDED, with_use
 from afresh.episode.gateway.request_reading import Wish
-from afresh.episode.gateway.tally import Peak
+from afresh.episode.gateway.usage_totals import Peak
 from tests.episode.gateway_client import PRICE
 
 WISH = Wish(output_tokens=2000)

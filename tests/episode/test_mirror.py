@@ -12,8 +12,7 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
-from afresh.episode.ending import Ended
-from afresh.episode.repository.mirror import (
+from afresh.episode.git.mirror import (
     CURRENT,
     GIVEN_UP,
     MOST_PACKS,
@@ -21,6 +20,7 @@ from afresh.episode.repository.mirror import (
     UNUSED_SECONDS,
     Mirror,
 )
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.mirrors import (
     cached,
@@ -189,7 +189,7 @@ def unreadable(remote: Remote, away: Path) -> Iterator[None]:
 def test_mirror_that_could_not_be_filled_is_not_tried_again_at_once(
     tmp_path: Path, volume: Path, remote: Remote
 ):
-    with unreadable(remote, tmp_path), pytest.raises(Ended):
+    with unreadable(remote, tmp_path), pytest.raises(SubtaskStopped):
         start(runner_at(volume, tmp_path / "failing", cached(remote)))
     (folder,) = volume.iterdir()
     left = [path.name for path in folder.iterdir()]
@@ -205,7 +205,7 @@ def test_mirror_that_another_user_gave_up_is_given_up_again_after_the_next_trial
 ):
     runners = [runner_at(volume, tmp_path / name, cached(remote)) for name in ("one", "other")]
     with unreadable(remote, tmp_path):
-        with pytest.raises(Ended):
+        with pytest.raises(SubtaskStopped):
             start(runners[0])
         (folder,) = volume.iterdir()
         given_up = folder / GIVEN_UP
@@ -214,7 +214,7 @@ def test_mirror_that_another_user_gave_up_is_given_up_again_after_the_next_trial
         os.utime(given_up, (then, then))
         os.chown(given_up, ANOTHER, ANOTHER)
 
-        with bound_by_permissions(), pytest.raises(Ended):
+        with bound_by_permissions(), pytest.raises(SubtaskStopped):
             start(runners[1])
 
     assert given_up.stat().st_mtime > then + RETRY_SECONDS

@@ -4,9 +4,9 @@ import pytest
 
 from afresh.contract.order import Step, Task, Verify
 from afresh.contract.words import Checkout, Outcome
-from afresh.episode.judgement import BLOCKED, NOT_WHY, SILENT
-from afresh.episode.repository.scope import OUTSIDE, TOO_MANY
-from afresh.episode.verify import ALTERED
+from afresh.episode.git.scope import OUTSIDE, TOO_MANY
+from afresh.episode.stages.classify import BLOCKED, NOT_WHY, SILENT
+from afresh.episode.stages.verify import ALTERED
 from tests.episode.pod import Pod, make_agent, make_order, make_task
 from tests.episode.servers import Remote
 

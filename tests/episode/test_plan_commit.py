@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from afresh.contract import plan_file
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker, Outcome
-from afresh.core import plan_file
-from afresh.episode.ending import Ended
-from afresh.episode.repository import plan_commit
-from afresh.episode.repository.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
-from afresh.episode.repository.state_files import Notes
+from afresh.episode.git import plan_commit
+from afresh.episode.git.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
+from afresh.episode.git.state_files import Notes
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.lone_runner import (
     BRANCH,
     DONE,
@@ -198,7 +198,7 @@ def test_branch_that_moves_every_time_is_given_up_as_a_conflict(
         f'{free} git update-ref "$1" "$({free} git commit-tree -m Other -p "$2" "$2^{{tree}}")"',
     )
 
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(SubtaskStopped) as ended:
         push(runner, blocked(runner.order))
 
     assert ended.value.outcome is Outcome.CONFLICT
@@ -212,7 +212,7 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(
 ):
     refuse(remote, "refs/heads/*")
 
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(SubtaskStopped) as ended:
         push(runner, blocked(runner.order))
 
     assert ended.value.outcome is Outcome.CONFIG
@@ -227,7 +227,7 @@ def test_host_that_says_nothing_is_given_up_as_infrastructure(
     start = runner.fetch()
     lost = elsewhere(runner, f"http://127.0.0.1:{silent_port}/x.git")
 
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(SubtaskStopped) as ended:
         push_plan(lost.git, lost.order, start, blocked(lost.order))
 
     assert ended.value.outcome is Outcome.INFRASTRUCTURE
@@ -237,7 +237,7 @@ def test_host_that_says_nothing_is_given_up_as_infrastructure(
 def test_trusted_repository_that_is_broken_is_infrastructure(runner: LoneRunner):
     start = replace(runner.fetch(), head="0" * 40)
 
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(SubtaskStopped) as ended:
         push_plan(runner.git, runner.order, start, blocked(runner.order))
 
     assert ended.value.outcome is Outcome.INFRASTRUCTURE

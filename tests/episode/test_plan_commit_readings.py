@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+from afresh.contract import plan_file
 from afresh.contract.order import Verify
 from afresh.contract.words import Marker, Outcome
-from afresh.core import plan_file
-from afresh.episode.repository.plan_commit import push_plan
-from afresh.episode.repository.state_files import Notes
+from afresh.episode.git.plan_commit import push_plan
+from afresh.episode.git.state_files import Notes
 from tests.episode.lone_runner import (
     BRANCH,
     DONE,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from afresh.episode.repository.reach import can_connect
+from afresh.episode.git.reach import can_connect
 
 SCHEMES = ["http://{}/x.git", "https://user@{}/x.git", "ssh://git@{}/x.git"]
 

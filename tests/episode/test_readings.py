@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.contract.order import Price
-from afresh.episode.gateway.anthropic_api import AnthropicApi
 from afresh.episode.gateway.model_api import Answer, Tokens
-from afresh.episode.gateway.tally import cost_of
-from afresh.episode.repository.git_faults import Fault, classify
-from afresh.episode.repository.history import FILES_NAMED, Commit, _parse, find_done, message
+from afresh.episode.gateway.providers.anthropic import AnthropicApi
+from afresh.episode.gateway.usage_totals import cost_of
+from afresh.episode.git.faults import Fault, classify
+from afresh.episode.git.history import FILES_NAMED, Commit, _parse, find_done, message
 from tests.episode.pod import make_order, make_task
 
 NOW = 1_800_000_000.0

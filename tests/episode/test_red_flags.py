@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.repository import red_flags
+from afresh.episode.git import red_flags
 from tests.episode.desk import Desk
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote

@@ -2,8 +2,8 @@
 
 import pytest
 
-from afresh.episode.repository.git_faults import Fault, GitError
-from afresh.episode.repository.refusals import remote_problem
+from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.refusals import remote_problem
 from tests.episode.pod import make_order
 
 FAULTS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.episode.repository.scope import (
+from afresh.episode.git.scope import (
     EMBEDDED,
     OUTSIDE,
     TOO_MANY,
@@ -91,7 +91,7 @@ def test_glob_that_does_not_match_takes_no_more_than_a_few_passes_over_a_path(gl
     # The kernel ends what takes far longer: the number of ways to share the path out is huge.
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (20, 20)); "
-        "from afresh.episode.repository.scope import allowed; "
+        "from afresh.episode.git.scope import allowed; "
         "print(allowed((sys.argv[1],), sys.argv[2]))"
     )
     done = subprocess.run(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
-from afresh.episode.repository import scope, snapshot, strange_files
+from afresh.episode.git import scope, snapshot, unsafe_files
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
 
@@ -25,7 +25,7 @@ def judged(desk: Desk, agent: str, **task: object) -> str:
     desk.work(agent)
     try:
         snapshot.check_scope(desk.git, make_task(**{"files": ALLOWED, **task}), desk.take())
-    except Ended as ended:
+    except SubtaskStopped as ended:
         return ended.message if ended.outcome is Outcome.OUT_OF_SCOPE else ended.outcome
     return ""
 
@@ -98,7 +98,7 @@ OUT_OF_SCOPE = [
                  snapshot.INVALID_PATH,
                  id="a repository to systems with short names"),
     pytest.param("mkdir .AFRESH; echo x > .AFRESH/PLAN.md",
-                 f"{strange_files.LIKE_STATE} Details: .AFRESH",
+                 f"{unsafe_files.LIKE_STATE} Details: .AFRESH",
                  id="the runner's folder in another case"),
     pytest.param("git init -q --bare src/b; touch src/b/refs/x src/b/objects/x",
                  f"{scope.EMBEDDED} Details: src/b", id="a bare repository"),
@@ -118,15 +118,15 @@ OUT_OF_SCOPE = [
                  id="a folder that names the one with objects and refs"),
     pytest.param("mkdir objects refs; touch objects/x refs/x; cp .git/HEAD .",
                  f"{scope.EMBEDDED} Details: .", id="the worktree itself"),
-    pytest.param("truncate -s 2G src/big", f"{strange_files.HUGE} Details: src/big",
+    pytest.param("truncate -s 2G src/big", f"{unsafe_files.HUGE} Details: src/big",
                  id="a file of 2 GB"),
-    pytest.param("truncate -s 2G data/big", f"{strange_files.HUGE} Details: data/big",
+    pytest.param("truncate -s 2G data/big", f"{unsafe_files.HUGE} Details: data/big",
                  id="a file that has grown to 2 GB"),
     pytest.param("mkfifo src/p; echo p > src/.gitignore; git add -f src/.gitignore; mkfifo src/q",
-                 f"{strange_files.NO_FILE} Details: src/q",
+                 f"{unsafe_files.NO_FILE} Details: src/q",
                  id="a FIFO beside an ignored one"),
     pytest.param("echo tool.sh > src/.gitignore; rm src/tool.sh; mkfifo src/tool.sh",
-                 f"{strange_files.NO_FILE} Details: src/tool.sh",
+                 f"{unsafe_files.NO_FILE} Details: src/tool.sh",
                  id="a FIFO in the place of a file, hidden by an ignore rule"),
 ]  # fmt: skip
 
@@ -215,7 +215,7 @@ def test_twenty_thousand_huge_files_are_looked_up_at_once(desk: Desk):
 for n in range(20_000):
     with open(f"src/{n}", "wb") as file: file.truncate(101 << 20)'"""
 
-    assert judged(desk, script) == f"{strange_files.HUGE} Details: src/0"
+    assert judged(desk, script) == f"{unsafe_files.HUGE} Details: src/0"
 
 
 def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):

@@ -6,10 +6,10 @@ import pytest
 
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
-from afresh.episode.outbox import TEXT_LIMIT, Outbox
-from afresh.episode.repository import snapshot
-from afresh.episode.repository.scope import Change
+from afresh.episode.git import snapshot
+from afresh.episode.git.scope import Change
+from afresh.episode.stages.outbox import TEXT_LIMIT, Outbox
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
 
@@ -54,7 +54,7 @@ def test_changes_are_what_was_added_changed_deleted_and_made_executable(desk: De
 def test_what_git_cannot_store_is_out_of_scope(desk: Desk, agent: str, want_message: str):
     desk.work(agent)
 
-    with pytest.raises(Ended, match=want_message) as ended:
+    with pytest.raises(SubtaskStopped, match=want_message) as ended:
         desk.take()
     assert ended.value.outcome is Outcome.OUT_OF_SCOPE
 
@@ -104,7 +104,7 @@ def test_names_that_are_no_text_are_committed_and_named_in_a_readable_way(desk: 
     taken = desk.take()
 
     assert len(taken.changes) == 2
-    with pytest.raises(Ended, match=r"Details: a b, c d$") as ended:
+    with pytest.raises(SubtaskStopped, match=r"Details: a b, c d$") as ended:
         snapshot.check_scope(desk.git, make_task(files=("README.md",)), taken)
     assert ended.value.message.isprintable()
 
@@ -113,7 +113,7 @@ def test_path_that_is_too_long_to_be_read_is_the_agents_error(desk: Desk):
     deep = "i=0; while [ $i -lt 60 ]; do n=$(printf '%0100d' $i); mkdir $n; cd $n; i=$((i+1)); done"
     desk.work(f"{deep}; echo x > f")
 
-    with pytest.raises(Ended, match="cannot be read and stored") as ended:
+    with pytest.raises(SubtaskStopped, match="cannot be read and stored") as ended:
         desk.take()
     assert ended.value.outcome is Outcome.AGENT_ERROR
 

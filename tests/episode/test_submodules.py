@@ -6,7 +6,7 @@ import pytest
 
 from afresh.contract.order import Order, Submodule
 from afresh.contract.words import Outcome
-from afresh.episode.repository.submodules import NO_SUBMODULE, NOT_KEPT
+from afresh.episode.git.submodules import NO_SUBMODULE, NOT_KEPT
 from tests.episode.linking import PLACE, link, linked
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git

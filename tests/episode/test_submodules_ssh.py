@@ -8,8 +8,8 @@ import pytest
 
 from afresh.contract.order import Order, Submodule
 from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
-from afresh.episode.repository.shown import shown
+from afresh.episode.git.overlay import shown
+from afresh.episode.stopped import SubtaskStopped
 from tests.episode.linking import PLACE, link, linked
 from tests.episode.lone_runner import BRANCH, LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_agent
@@ -95,7 +95,7 @@ def test_submodule_at_an_old_commit_is_had_where_only_what_refs_name_can_be_aske
 def test_submodule_by_ssh_that_cannot_be_had_says_why(
     right: str, wrong: str, want: Outcome, words: str, places: Places
 ) -> None:
-    with pytest.raises(Ended, match=words) as caught:
+    with pytest.raises(SubtaskStopped, match=words) as caught:
         places.tree(places.url.replace(right, wrong))
 
     assert caught.value.outcome is want
@@ -104,7 +104,9 @@ def test_submodule_by_ssh_that_cannot_be_had_says_why(
 def test_commit_that_the_server_lacks_is_named(places: Places) -> None:
     link(places.remote, PLACE, MISSING, places.library.url)
 
-    with pytest.raises(Ended, match=f"it does not give out commit {MISSING[:12]}") as caught:
+    with pytest.raises(
+        SubtaskStopped, match=f"it does not give out commit {MISSING[:12]}"
+    ) as caught:
         places.tree()
 
     assert caught.value.outcome is Outcome.CONFIG

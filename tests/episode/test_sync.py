@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from afresh.contract import codec
+from afresh.contract import codec, plan_file
 from afresh.contract.order import PlanLine
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Marker, Outcome
-from afresh.core import plan_file
-from afresh.episode.sync import run_sync
+from afresh.episode.stages.sync import run_sync
 from tests.episode.lone_runner import (
     BRANCH,
     LoneRunner,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.adapters.claude import ClaudeAdapter
-from afresh.episode.lines import Line, LineReader
-from afresh.episode.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
-from afresh.episode.redact import HIDDEN, Redactor
+from afresh.episode.container.lines import Line, LineReader
+from afresh.episode.reporting.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
+from afresh.episode.reporting.redact import HIDDEN, Redactor
 from tests.episode.pod import CONTROLLER
 
 PASSWORD = "correct-horse/battery+staple"
@@ -116,7 +116,7 @@ def test_hostile_text_takes_no_more_than_a_pass_over_it(piece: str):
     # A pattern that begins anew at every piece would take hours; the kernel ends it.
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); "
-        "from afresh.episode.redact import Redactor; "
+        "from afresh.episode.reporting.redact import Redactor; "
         "text = sys.argv[1] * (3_000_000 // len(sys.argv[1])); "
         "Redactor(['a-known-secret'])(text)"
     )

@@ -11,9 +11,9 @@ from typing import Any
 
 from afresh.contract import codec, report
 from afresh.contract.order import Order, Task
+from afresh.contract.plan_file import Plan, digest, parse, render
 from afresh.contract.report import SYNC_ID, Report, Result, Unpushed, Usage
 from afresh.contract.words import Marker, Outcome, PushRefusal
-from afresh.core.plan_file import Plan, digest, parse, render
 from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
 from afresh.manifests.metadata import read_batch
 from tests.kube.api_server import ApiServer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from afresh.core.plan_file import digest
+from afresh.contract.plan_file import digest
 from tests.kube.journeys import JOURNEYS, Journey
 from tests.kube.world import check_rest, side_effects
 

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from afresh.contract.hint_request import build_request, pin_of
-from afresh.kube import report_server, standby
+from afresh.kube import report_server
 from afresh.kube.certificate import client_context, make_key, pin_of_key, server_context
+from afresh.kube.ha import report_proxy
 from afresh.kube.http_message import MOST_HEAD, Answer, Request
 from afresh.kube.listener import Limits, Listener
 from afresh.kube.operator import METRICS_LIMITS
@@ -265,7 +266,7 @@ def test_a_listener_on_all_addresses_has_those_of_both_families() -> None:
 
 def test_all_connections_together_take_less_than_32_mebibytes() -> None:
     leads = report_server.LIMITS.most_bytes + METRICS_LIMITS.most_bytes
-    stands_by = standby.LIMITS.most_bytes + METRICS_LIMITS.most_bytes
+    stands_by = report_proxy.LIMITS.most_bytes + METRICS_LIMITS.most_bytes
 
     assert leads < 32 * MIB
-    assert stands_by < 32 * MIB - standby.MOST_PASSED_ON * 128 * 1024
+    assert stands_by < 32 * MIB - report_proxy.MOST_PASSED_ON * 128 * 1024

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from afresh.contract.hint_request import REPORT_PATH
-from afresh.episode.hint import Destination, send_hint
-from afresh.episode.log import Log
-from afresh.episode.redact import Redactor
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.redact import Redactor
+from afresh.episode.reporting.sender import Destination, send_hint
 from tests.kube.floods import CLEAR, Sends, first_messages, flood, half_a_handshake
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.kube.cache import Cache
 from afresh.kube.client import JOBS, PODS, Manifest
-from afresh.kube.handlers import Waker
+from afresh.kube.handlers import EventRouter
 from afresh.kube.queue import KeyQueue
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import KEY, make_world
@@ -68,7 +68,7 @@ def pod_of(job: Manifest, message: str = "", **metadata: Any) -> Manifest:
 @pytest.mark.parametrize("generations", ["1/²", "1/" + "9" * 5000], ids=["superscript", "long"])
 def test_an_odd_annotation_on_somebodys_pod_does_not_end_a_list(generations: str) -> None:
     cache, queue = Cache(), KeyQueue()
-    waker = Waker(cache, queue, queue)
+    router = EventRouter(cache, queue, queue)
     job = {"metadata": {"name": "j", "uid": "u"}}
     labels = {"app.kubernetes.io/managed-by": "afresh", "afresh.dev/package": "p"}
     pod = pod_of(
@@ -80,6 +80,6 @@ def test_an_odd_annotation_on_somebodys_pod_does_not_end_a_list(generations: str
         annotations={"afresh.dev/generations": generations},
     )
 
-    waker.see(PODS, None, pod)
+    router.see(PODS, None, pod)
 
     assert cache.get(PODS, KEY.namespace, "mine") is not None

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from afresh.contract.plan_file import digest
 from afresh.contract.words import Outcome
-from afresh.core.plan_file import digest
 from afresh.kube.client import JOBS, PODS
 from tests.kube.journeys import CLAUDE, entries
 from tests.kube.world import KEY, World, check_rest, make_world

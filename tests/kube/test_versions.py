@@ -7,7 +7,7 @@ from afresh.contract import report
 from afresh.contract.order import Task
 from afresh.contract.report import Report
 from afresh.contract.words import Outcome
-from afresh.core.evidence import Ended, sync_verdict
+from afresh.core.history.classify import Finished, sync_verdict
 from afresh.kube.client import PODS, Manifest
 from tests.kube.journeys import by_subtask
 from tests.kube.world import World, check_rest, make_world
@@ -92,5 +92,5 @@ def test_a_sync_whose_order_could_not_be_read_has_not_succeeded() -> None:
 
     verdict = sync_verdict(make_episode(report=refusal), now=NOW)
 
-    assert isinstance(verdict, Ended)
+    assert isinstance(verdict, Finished)
     assert verdict.outcome is Outcome.CONFIG

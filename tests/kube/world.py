@@ -12,12 +12,12 @@ from typing import Any
 
 from afresh.contract.report import Report
 from afresh.core.planner import decide
-from afresh.core.starts import TAKEN_AGAIN
+from afresh.core.policy.scheduling import TAKEN_AGAIN
 from afresh.kube.apply import Applier
 from afresh.kube.cache import SELECTORS, WATCHED, Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.errors import ConflictError, UnavailableError
-from afresh.kube.handlers import Waker
+from afresh.kube.handlers import EventRouter
 from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
@@ -51,7 +51,7 @@ class Operator:
         queue: Any = self
         self.classes: dict[Key, None] = {}
         classes: Any = SimpleNamespace(add=self.classes.setdefault)
-        self._waker = Waker(self.cache, queue, classes)
+        self._waker = EventRouter(self.cache, queue, classes)
         self._seen = dict.fromkeys(WATCHED, len(api.told) if seen is None else seen)
         kube: Any = api
         isolation = Isolation(kube=kube, cache=self.cache)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.planner import decide
 from afresh.manifests.job import JobParts, build_job
 from tests.make import make_class, make_package, make_seen

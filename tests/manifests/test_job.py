@@ -12,7 +12,7 @@ from afresh.contract import codec
 from afresh.contract.order import Order
 from afresh.contract.pod_layout import ANNOTATION_ORDER
 from afresh.contract.shim import SHIM
-from afresh.episode.repository import git, plan_commit
+from afresh.episode.git import plan_commit, repository
 from afresh.manifests.job import deadline_seconds
 from tests.make import make_entry
 from tests.manifests.jobs import REPOSITORY, container, make_job, mounted, pod_of
@@ -41,7 +41,7 @@ def test_a_sync_may_take_what_the_runner_itself_gives_to_fetching_and_pushing() 
     text = make_job()["spec"]["template"]["metadata"]["annotations"][ANNOTATION_ORDER]
     sync = replace(codec.loads(Order, text), tasks=())
 
-    assert deadline_seconds(sync) > git.REMOTE_SECONDS + plan_commit.LIMIT_SECONDS
+    assert deadline_seconds(sync) > repository.REMOTE_SECONDS + plan_commit.LIMIT_SECONDS
 
 
 def test_a_queued_job_starts_suspended_and_carries_the_queue() -> None:

@@ -7,7 +7,7 @@ import pytest
 from afresh.contract.pod_layout import RUNNER
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome
-from afresh.core.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
+from afresh.core.history.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
 from afresh.core.observed import ContainerFacts, ContainerState, Episode
 from tests.make import NOW, make_episode, make_pod, make_report, seconds
 

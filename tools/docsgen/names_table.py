@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from afresh.api import work_package
 from afresh.contract import pod_layout as at
-from afresh.kube import lease
+from afresh.kube.ha import lease
 from afresh.manifests import conformance, job
 
 _JOBS = "Job, its pod"

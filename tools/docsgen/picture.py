@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 
 from afresh.api.phases import SubtaskPhase
-from afresh.core.records import MARKERS
+from afresh.core.history.transitions import MARKERS
 from tools.docsgen.palette import FONT, style
 from tools.docsgen.phases import ANY, END, START, Box, Diagram, Edge
 

@@ -11,7 +11,7 @@ from typing import Any
 from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout as at
-from afresh.core.actions import StartEpisode
+from afresh.core.decision import StartEpisode
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.manifests.job import JobParts, build_job

@@ -21,7 +21,7 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
-from afresh.core.text import shortened
+from afresh.contract.text import shortened
 
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 RETRIES = "2"

@@ -20,7 +20,7 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
-from afresh.core.text import one_line, shortened
+from afresh.contract.text import one_line, shortened
 
 CONFIG_FILE = ".codex/config.toml"
 KEY_VARIABLE = "AFRESH_GATEWAY_KEY"

@@ -10,9 +10,9 @@ from typing import Any
 
 from afresh.adapters.adapter import Verdict
 from afresh.contract.sentences import with_details
+from afresh.contract.stable_words import steady
+from afresh.contract.text import shortened
 from afresh.contract.words import Outcome
-from afresh.core.cluster_words import steady
-from afresh.core.text import shortened
 
 TEXT_LENGTH = 300
 # Why a program failed stands at the beginning; in a megabyte, a pattern could search for hours.

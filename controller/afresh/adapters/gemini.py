@@ -28,8 +28,8 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
+from afresh.contract.text import shortened
 from afresh.contract.words import Outcome
-from afresh.core.text import shortened
 
 # One more try, about five seconds later. The runner repeats an episode where that helps.
 ATTEMPTS = 2

@@ -20,8 +20,8 @@ from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, not_in_image
 from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent, price_of
+from afresh.contract.text import one_line, shortened
 from afresh.contract.words import ModelApiName
-from afresh.core.text import one_line, shortened
 
 FOLDER = ".config/opencode"
 # A title of its own saves a request for the model.

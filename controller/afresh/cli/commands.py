@@ -27,9 +27,9 @@ from afresh.cli.requests import (
     Target,
     Trial,
 )
+from afresh.contract.history_words import history_wording
+from afresh.contract.text import one_line
 from afresh.contract.words import ContextMode
-from afresh.core.denylist import history_wording
-from afresh.core.text import one_line
 
 MAX_DIRECTIVE = 500
 

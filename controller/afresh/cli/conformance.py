@@ -16,7 +16,7 @@ from afresh.cli.requests import CommandError, Place, TableForm, Trial
 from afresh.contract import codec
 from afresh.contract.conformance import REQUIREMENTS, Finding, Findings, Verdict
 from afresh.contract.pod_layout import AGENT, RUNNER
-from afresh.core.shared_causes import never_fits
+from afresh.core.history.shared_causes import never_fits
 from afresh.kube.client import DEPLOYMENTS, PODS, Kube, Manifest
 from afresh.kube.errors import NotFoundError, RefusedError
 from afresh.manifests.conformance import SECONDS, ConformanceParts, build_conformance_pod

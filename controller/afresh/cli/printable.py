@@ -2,7 +2,7 @@
 
 import re
 
-from afresh.core.text import one_line, without_escapes
+from afresh.contract.text import one_line, without_escapes
 
 _MARKDOWN = re.compile(r"([\\`*\[<|])")
 

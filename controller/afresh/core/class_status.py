@@ -7,8 +7,8 @@ from enum import StrEnum
 from afresh.api.agent_class import AgentClass, AgentClassSpec
 from afresh.api.conditions import Condition
 from afresh.api.resources import quantity_value
-from afresh.core.ceilings import AMOUNTS
-from afresh.core.unsupported import unsupported_of_class
+from afresh.core.policy.ceilings import AMOUNTS
+from afresh.core.policy.unsupported import unsupported_of_class
 
 
 class ClassReason(StrEnum):

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
+from afresh.core.history.shared_causes import images_of
 from afresh.core.names import short_hash
 from afresh.core.observed import Episode, Member, Observed
-from afresh.core.shared_causes import images_of
 
 # Limits on starting further episodes, and what the Order takes up anew at each start.
 _NOT_IN_JOB = {"subtasks", "suspend", "parallelism", "max_episodes", "budget"}

@@ -148,7 +148,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Others:
+class SharedLimits:
     """What the packages share with each other, as this one finds it.
 
     `gate` is the closed gate of the credential, and `gate_class` the class whose status holds it.
@@ -187,7 +187,7 @@ class Observed:
     obstacle: str | None = None
     subtasks: tuple[SubtaskObject, ...] = ()
     episodes: tuple[Episode, ...] = ()
-    others: Others = Others()
+    shared_limits: SharedLimits = SharedLimits()
     isolated: bool = True
     report_url: str | None = None
     report_pins: tuple[str, ...] = ()

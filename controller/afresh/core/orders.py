@@ -24,15 +24,15 @@ from afresh.contract.order import (
     Verify,
 )
 from afresh.contract.words import AdapterName, Marker, ServerTools
-from afresh.core.batches import epic_of
+from afresh.core.history.replay import PackageState
 from afresh.core.observed import Observed
+from afresh.core.policy.batches import epic_of
 from afresh.core.programs import check_of, found_after
 from afresh.core.push_target import passed_after, push_target
-from afresh.core.settle import Standing
 
 
 def order_of(
-    seen: Observed, standing: Standing, batch: Sequence[SubtaskEntry], *, episode: str, **own: Any
+    seen: Observed, state: PackageState, batch: Sequence[SubtaskEntry], *, episode: str, **own: Any
 ) -> Order:
     """Return the Order of the episode called `episode` for the subtasks of `batch`.
 
@@ -42,11 +42,11 @@ def order_of(
     package, agent_class = seen.package, seen.agent_class
     if agent_class is None:
         raise KeyError(package.spec.agent_class_name)
-    records = standing.by_id()
-    told = [item.ended.report for item in standing.settlements if item.ended.report]
+    records = state.by_id()
+    told = [item.ended.report for item in state.attempt_results if item.ended.report]
     programs = found_after(package.status.programs, told)
     return replace(
-        _frame(seen, standing, episode),
+        _frame(seen, state, episode),
         agent=_agent(package, agent_class),
         tasks=tuple(
             _task(package, agent_class, entry, records[entry.id], programs) for entry in batch
@@ -54,27 +54,27 @@ def order_of(
         mode=package.spec.context.mode,
         guidance=tuple(package.spec.guidance),
         setup=_step(package),
-        push_check=passed_after(seen, standing.settlements, standing.syncs) != push_target(package),
+        push_check=passed_after(seen, state.attempt_results, state.syncs) != push_target(package),
         **own,
     )
 
 
-def sync_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
+def sync_order(seen: Observed, state: PackageState, *, episode: str) -> Order:
     """Return the Order of a sync: the plan, and where to push it."""
-    return _frame(seen, standing, episode)
+    return _frame(seen, state, episode)
 
 
-def probe_order(seen: Observed, standing: Standing, *, episode: str) -> Order:
+def probe_order(seen: Observed, state: PackageState, *, episode: str) -> Order:
     """Return the Order of a push probe: a sync that delivers what is kept, or pushes the plan."""
     kept = tuple(
         Kept(id=record.id, commit=record.kept, revision=record.observed_revision)
-        for record in standing.records
+        for record in state.records
         if record.kept
     )
-    return replace(_frame(seen, standing, episode), push_check=True, kept=kept)
+    return replace(_frame(seen, state, episode), push_check=True, kept=kept)
 
 
-def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
+def _frame(seen: Observed, state: PackageState, episode: str) -> Order:
     package = seen.package
     return Order(
         episode=episode,
@@ -83,7 +83,7 @@ def _frame(seen: Observed, standing: Standing, episode: str) -> Order:
         repository=_repository(package),
         agent=Agent(adapter=AdapterName.COMMAND),
         tasks=(),
-        plan=plan_of(package, standing.by_id()),
+        plan=plan_of(package, state.by_id()),
         report_url=seen.report_url,
         report_pins=seen.report_pins,
     )

@@ -8,9 +8,8 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskEntry, SubtaskObjectSpec
 from afresh.contract.pod_layout import RUNNER
 from afresh.contract.words import Outcome
-from afresh.core.actions import (
+from afresh.core.decision import (
     Action,
-    Answer,
     CreateSubtask,
     Decision,
     DeleteJob,
@@ -18,19 +17,20 @@ from afresh.core.actions import (
     Isolate,
     Note,
     OpenGate,
+    RuleResult,
     SetGate,
     StartEpisode,
     StartSync,
     UpdateSubtask,
 )
-from afresh.core.evidence import START_ERROR
-from afresh.core.gates import credential_of, gate_after
+from afresh.core.history.classify import START_ERROR
+from afresh.core.history.replay import PackageState, replay
+from afresh.core.history.transitions import is_cancelled, knows_end
 from afresh.core.names import subtask_name
 from afresh.core.observed import ContainerState, Episode, Observed
-from afresh.core.plan_sync import with_sync
-from afresh.core.records import is_cancelled, knows_end
-from afresh.core.rules import RULES
-from afresh.core.settle import Standing, stand
+from afresh.core.policy.credential_gate import credential_of, gate_after
+from afresh.core.policy.plan_sync import with_sync
+from afresh.core.policy.rules import RULES
 
 # While an episode has not started, its events are looked at; later the watch tells everything,
 # but for a node that is lost.
@@ -44,10 +44,10 @@ LEFT_BEHIND_AFTER = timedelta(seconds=15)
 
 def decide(seen: Observed) -> Decision:
     """Return what follows from `seen`. The same input always gives the same answer."""
-    standing = stand(seen)
-    answer = next(filter(None, (rule(seen, standing) for rule in RULES)))
-    answer = with_sync(seen, standing, answer)
-    records = (*(answer.records or standing.records), *standing.removed)
+    state = replay(seen)
+    answer = next(filter(None, (rule(seen, state) for rule in RULES)))
+    answer = with_sync(seen, state, answer)
+    records = (*(answer.records or state.records), *state.removed)
     return Decision(
         phase=answer.phase,
         reason=answer.reason,
@@ -55,22 +55,22 @@ def decide(seen: Observed) -> Decision:
         # Deletions first: they may free what a start needs. A gate closes before anything is
         # recorded: a process that dies in between finds the episode's end once more.
         actions=(
-            *_leftovers(seen, standing),
-            *_gate(seen, standing),
-            *(OpenGate(wait=wait) for wait in standing.waits.opened),
-            *_isolation(seen, standing, answer),
+            *_leftovers(seen, state),
+            *_gate(seen, state),
+            *(OpenGate(wait=wait) for wait in state.waits.opened),
+            *_isolation(seen, state, answer),
             *answer.actions,
             *_children(seen),
         ),
         records=records,
-        usage=standing.usage,
-        settlements=standing.settlements,
-        over=standing.over,
-        notes=tuple(_notes(seen, standing, answer, records)),
-        syncs=standing.syncs,
+        usage=state.usage,
+        attempt_results=state.attempt_results,
+        over=state.over,
+        notes=tuple(_notes(seen, state, answer, records)),
+        syncs=state.syncs,
         wait=answer.wait,
-        conflicts=standing.conflicts,
-        recheck_after=_recheck(seen, standing, answer),
+        conflicts=state.conflicts,
+        recheck_after=_recheck(seen, state, answer),
     )
 
 
@@ -96,29 +96,29 @@ def child_spec(entry: SubtaskEntry, package: str) -> SubtaskObjectSpec:
     return SubtaskObjectSpec.model_validate({**dict(entry), "work_package_name": package})
 
 
-def _gate(seen: Observed, standing: Standing) -> Iterator[Action]:
-    known, secret = seen.others.gate, credential_of(seen)
-    wanted = gate_after(seen, standing)
+def _gate(seen: Observed, state: PackageState) -> Iterator[Action]:
+    known, secret = seen.shared_limits.gate, credential_of(seen)
+    wanted = gate_after(seen, state)
     if secret is None or wanted == known:
         return
-    name = seen.others.gate_class or seen.package.spec.agent_class_name
+    name = seen.shared_limits.gate_class or seen.package.spec.agent_class_name
     yield SetGate(class_name=name, secret_name=secret, known=known, gate=wanted)
 
 
-def _isolation(seen: Observed, standing: Standing, answer: Answer) -> Iterator[Action]:
+def _isolation(seen: Observed, state: PackageState, answer: RuleResult) -> Iterator[Action]:
     """Before anything starts, and for as long as anything runs."""
     starts = any(isinstance(item, StartEpisode | StartSync) for item in answer.actions)
-    if not seen.isolated and (starts or standing.live or standing.syncs.live):
+    if not seen.isolated and (starts or state.live or state.syncs.live):
         yield Isolate()
 
 
-def _leftovers(seen: Observed, standing: Standing) -> Iterator[Action]:
+def _leftovers(seen: Observed, state: PackageState) -> Iterator[Action]:
     """Jobs of subtasks that are gone, and Jobs that hang although their end is recorded.
 
     A Job whose containers all run or have ended goes by itself, and keeps its log till then.
     """
-    records = standing.by_id()
-    just_settled = {item.episode.name for item in standing.settlements}
+    records = state.by_id()
+    just_settled = {item.episode.name for item in state.attempt_results}
     for episode in seen.episodes:
         # A result is written to the status before its evidence may go.
         if episode.name in just_settled or episode.deleting:
@@ -187,28 +187,28 @@ def _would_run_again(episode: Episode) -> bool:
     return not episode.finished and (episode.suspended or given_back or taken)
 
 
-def _recheck(seen: Observed, standing: Standing, answer: Answer) -> timedelta | None:
+def _recheck(seen: Observed, state: PackageState, answer: RuleResult) -> timedelta | None:
     looks = [answer.recheck_after] if answer.recheck_after is not None else []
-    for episode, live in standing.live:
+    for episode, live in state.live:
         starting = episode.pod is None or episode.pod.phase == "Pending" or live.problem
         soon = LOOK_AT_START if seen.now - episode.created < SLOW_START else LOOK_AT_SLOW_START
         looks.append(soon if starting and not live.queued else LOOK_AT_RUN)
     if answer.records or any(isinstance(item, StartSync) for item in answer.actions):
         looks.append(LOOK_AT_START)
-    if standing.syncs.live:
+    if state.syncs.live:
         looks.append(LOOK_AT_START)
-    if any(_outlives_its_end(seen, standing)):
+    if any(_outlives_its_end(seen, state)):
         looks.append(LEFT_BEHIND_AFTER)
     return min(looks, default=None)
 
 
-def _outlives_its_end(seen: Observed, standing: Standing) -> Iterator[Episode]:
+def _outlives_its_end(seen: Observed, state: PackageState) -> Iterator[Episode]:
     """The episodes whose Jobs go on: what keeps them may be a container that never ends.
 
     No event tells of that, and any other may come first: each step says anew when to look.
     """
-    live = [episode for episode, _ in standing.live]
-    live += [standing.syncs.live] if standing.syncs.live else []
+    live = [episode for episode, _ in state.live]
+    live += [state.syncs.live] if state.syncs.live else []
     names = {episode.name for episode in live}
     for episode in seen.episodes:
         if not episode.finished and not episode.deleting and episode.name not in names:
@@ -216,11 +216,11 @@ def _outlives_its_end(seen: Observed, standing: Standing) -> Iterator[Episode]:
 
 
 def _notes(
-    seen: Observed, standing: Standing, answer: Answer, records: tuple[SubtaskRecord, ...]
+    seen: Observed, state: PackageState, answer: RuleResult, records: tuple[SubtaskRecord, ...]
 ) -> Iterator[Note]:
-    for settlement in standing.settlements:
-        ended, subtask = settlement.ended, settlement.member.subtask
-        if settlement.episode.uid and not ended.begun:
+    for attempt_result in state.attempt_results:
+        ended, subtask = attempt_result.ended, attempt_result.member.subtask
+        if attempt_result.episode.uid and not ended.begun:
             continue
         good = ended.outcome is Outcome.SUCCESS
         said = ended.message or ("The acceptance command passed." if good else "")

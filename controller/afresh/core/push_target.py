@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from afresh.api.work_package import WorkPackage
-from afresh.core.actions import Settlement
+from afresh.core.decision import AttemptResult
+from afresh.core.history.transitions import Syncs
 from afresh.core.job_inputs import generations_of
 from afresh.core.names import short_hash
 from afresh.core.observed import Observed
-from afresh.core.records import Syncs
 
 
 def push_target(package: WorkPackage) -> str:
@@ -16,10 +16,10 @@ def push_target(package: WorkPackage) -> str:
     return short_hash(given.url, package.branch, given.secret_name or "", length=16)
 
 
-def passed_after(seen: Observed, settlements: Sequence[Settlement], syncs: Syncs) -> str:
+def passed_after(seen: Observed, attempt_results: Sequence[AttemptResult], syncs: Syncs) -> str:
     """Return `push_target` where the server is known to take pushes; a refusal voids that."""
     target, probe = push_target(seen.package), syncs.probe
-    reports = [item.ended.report for item in settlements if item.ended.report]
+    reports = [item.ended.report for item in attempt_results if item.ended.report]
     if probe and probe.refused:
         return ""
     if any(result.unpushed and result.unpushed.refusal for r in reports for result in r.results):
@@ -29,7 +29,7 @@ def passed_after(seen: Observed, settlements: Sequence[Settlement], syncs: Syncs
         and item.ended.report.push_passed
         # An edit in between may have named another Secret.
         and item.episode.generations == generations_of(seen)
-        for item in settlements
+        for item in attempt_results
     )
     if probe or passed:
         return target

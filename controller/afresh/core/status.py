@@ -18,22 +18,22 @@ from afresh.api.subtask import (
     Transition,
     VerifyResult,
 )
+from afresh.contract.outcomes import Next
 from afresh.contract.report import PHASES, Usage
 from afresh.contract.words import Outcome
-from afresh.core.actions import Decision, Settlement, StartEpisode
-from afresh.core.durations import Span, span_after
-from afresh.core.graph import satisfied
-from afresh.core.interventions import guidance_given, interventions_after
+from afresh.core.decision import AttemptResult, Decision, StartEpisode
+from afresh.core.history.durations import Span, span_after
+from afresh.core.history.interventions import guidance_given, interventions_after
+from afresh.core.history.transitions import IN_EPISODE, STALLING, row_of
+from afresh.core.history.usage import TOKENS, share_of
+from afresh.core.history.whole_messages import whole_message
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
-from afresh.core.outcome import Next
-from afresh.core.plan_sync import last_pushed
+from afresh.core.policy.graph import satisfied
+from afresh.core.policy.plan_sync import last_pushed
 from afresh.core.programs import found_after
 from afresh.core.push_target import passed_after
 from afresh.core.reasons import Reason
-from afresh.core.records import IN_EPISODE, STALLING, row_of
-from afresh.core.usage import TOKENS, share_of
-from afresh.core.whole_messages import whole_message
 
 GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
 OVER = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
@@ -48,7 +48,7 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     records = [record for record in decision.records if record.id in wanted]
     done = sum(1 for record in records if satisfied(record))
     running = [record.id for record in records if record.phase is SubtaskPhase.RUNNING]
-    pushed = last_pushed(decision.settlements)
+    pushed = last_pushed(decision.attempt_results)
     span = span_after(
         Span(start=old.start_time, end=old.completion_time),
         runs=decision.phase not in ENDED and any(record.attempts for record in records),
@@ -72,9 +72,10 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
         plan_sync=decision.syncs.record,
         conflicts=decision.conflicts,
         programs=found_after(
-            old.programs, [item.ended.report for item in decision.settlements if item.ended.report]
+            old.programs,
+            [item.ended.report for item in decision.attempt_results if item.ended.report],
         ),
-        push_passed=passed_after(seen, decision.settlements, decision.syncs),
+        push_passed=passed_after(seen, decision.attempt_results, decision.syncs),
         last_handled_cancel=seen.package.cancel_request,
         last_handled_retry=seen.package.retry_request,
         waiting_since=_waiting_since(seen, decision),
@@ -173,12 +174,12 @@ def _subtask_status(
 ) -> SubtaskObjectStatus:
     old = child.status
     attempts = {attempt.number: attempt for attempt in old.attempts}
-    mine = [item for item in decision.settlements if item.member.subtask == record.id]
-    for settlement in mine:
-        number = settlement.member.attempt
+    mine = [item for item in decision.attempt_results if item.member.subtask == record.id]
+    for attempt_result in mine:
+        number = attempt_result.member.attempt
         begun = attempts.pop(number, None)
-        if settlement.ended.begun:
-            attempts[number] = _ended_attempt(seen, settlement, begun)
+        if attempt_result.ended.begun:
+            attempts[number] = _ended_attempt(seen, attempt_result, begun)
     comes_later = record.phase is SubtaskPhase.QUEUED and record.reason == COMES_LATER
     if record.phase in IN_EPISODE and record.attempts not in attempts and not comes_later:
         attempts[record.attempts] = Attempt(
@@ -225,7 +226,7 @@ def _subtask_status(
 
 def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
     """Since when the ends of all episodes call for waiting; a cancelled one tells nothing."""
-    telling = [item.ended for item in decision.settlements if item.ended.begun]
+    telling = [item.ended for item in decision.attempt_results if item.ended.begun]
     telling = [ended for ended in telling if ended.outcome is not Outcome.CANCELLED]
     if any(row_of(ended).next not in (Next.BACKOFF, Next.PROBE) for ended in telling):
         return None
@@ -261,15 +262,15 @@ def _job_of(seen: Observed, decision: Decision, record: SubtaskRecord) -> str:
     return next(found, "")
 
 
-def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None) -> Attempt:
-    episode, ended = settlement.episode, settlement.ended
+def _ended_attempt(seen: Observed, attempt_result: AttemptResult, begun: Attempt | None) -> Attempt:
+    episode, ended = attempt_result.episode, attempt_result.ended
     report, result = ended.report, ended.result
     share = share_of(ended) or Usage()
     start = begun.start_time if begun else None
     if start is None and episode.uid:
         start = _seconds(episode.created)
     return Attempt(
-        number=settlement.member.attempt,
+        number=attempt_result.member.attempt,
         job_name=episode.name or (begun.job_name if begun else ""),
         context_mode=episode.mode or (begun.context_mode if begun else None),
         start_time=start,
@@ -283,15 +284,15 @@ def _ended_attempt(seen: Observed, settlement: Settlement, begun: Attempt | None
             cost_usd=Decimal(share.cost_usd) if share.cost_usd else None,
             **{name: getattr(share, name) for name in TOKENS},
         ),
-        verify=_verify(settlement),
+        verify=_verify(attempt_result),
         warnings=result.warnings if result else (),
         log_tail=report.log_tail if report else "",
-        phases=_phases(settlement),
+        phases=_phases(attempt_result),
     )
 
 
-def _verify(settlement: Settlement) -> VerifyResult | None:
-    result = settlement.ended.result
+def _verify(attempt_result: AttemptResult) -> VerifyResult | None:
+    result = attempt_result.ended.result
     if result is None or result.verify is None:
         return None
     verify = result.verify
@@ -300,9 +301,9 @@ def _verify(settlement: Settlement) -> VerifyResult | None:
     )
 
 
-def _phases(settlement: Settlement) -> dict[str, float]:
+def _phases(attempt_result: AttemptResult) -> dict[str, float]:
     """Seconds since the runner's start, by what was reached."""
-    report = settlement.ended.report
+    report = attempt_result.ended.report
     if report is None or PHASES[0] not in report.phases:
         return {}
     began = report.phases[PHASES[0]]

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from afresh.contract.codec import ContractError
-from afresh.episode.opening import open_repository, read_order
 from afresh.episode.paths import Paths
 from afresh.episode.process import hold_terminate
+from afresh.episode.stages.fetch import open_repository, read_order
 
 
 def main(arguments: list[str]) -> int:

@@ -17,21 +17,21 @@ from afresh.contract import codec, conformance
 from afresh.contract.abilities import gateway_api
 from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
 from afresh.contract.order import Agent
-from afresh.core.text import one_line
+from afresh.contract.text import one_line
 from afresh.episode.agent_home import write_home
-from afresh.episode.control import Command, ContainerGone, ContainerRefused, Control
+from afresh.episode.container.channel import Channel, Command, ContainerGone, ContainerRefused
+from afresh.episode.container.lines import Line, LineSink
+from afresh.episode.container.script import Script
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.server import Gateway
-from afresh.episode.lines import Line, LineSink
-from afresh.episode.log import Log
+from afresh.episode.git import worktree
+from afresh.episode.git.repository import GitRepository
 from afresh.episode.model_access import api_of
-from afresh.episode.opening import read_order
 from afresh.episode.paths import Paths
-from afresh.episode.redact import Redactor
-from afresh.episode.repository import worktree
-from afresh.episode.repository.git import Git
-from afresh.episode.script import Script
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.redact import Redactor
+from afresh.episode.stages.fetch import read_order
 
 # Nothing listens there: a request for the model fails at once.
 NOWHERE = "http://127.0.0.1:9"
@@ -73,7 +73,7 @@ class Trial:
         self._agent = agent
         self._paths = paths
         self._log = Log(Redactor())
-        self._control = Control(paths.agent_control, [item.id for item in conformance.REQUIREMENTS])
+        self._control = Channel(paths.agent_control, [item.id for item in conformance.REQUIREMENTS])
         self._adapter = adapter_of(agent.adapter)
         self._program = self._adapter.launch(agent, BRIEF, None).argv[0]
         self._version = ""
@@ -116,7 +116,7 @@ class Trial:
 
     def _lay_out(self) -> None:
         """A worktree as an episode's, with one file."""
-        git = Git(git_dir=self._paths.git_dir)
+        git = GitRepository(git_dir=self._paths.git_dir)
         git.create()
         index = git.git_dir / "conformance"
         entry = f"{worktree.REGULAR} {git.store(b'# Conformance')}\t{README}\0".encode()
@@ -167,7 +167,7 @@ class Trial:
 
     def _clean(self) -> Finding:
         """What an episode would commit: the files that are no droppings of the program."""
-        git = Git(git_dir=self._paths.git_dir)
+        git = GitRepository(git_dir=self._paths.git_dir)
         git.exclude((*self._adapter.droppings, f"/{worktree.STATE}/", f"/{README}"))
         ignored = f"--exclude-from={git.git_dir / 'info' / 'exclude'}"
         found = git.run("ls-files", "--others", "-z", ignored, tree=self._paths.worktree)

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from afresh.contract.order import Order, Repository
 from afresh.contract.words import Outcome
-from afresh.episode.ending import Ended
+from afresh.episode.git.refusals import public_url
 from afresh.episode.paths import Paths
-from afresh.episode.repository.refusals import public_url
+from afresh.episode.stopped import SubtaskStopped
 
 API_KEY = "api-key"
 SSH_KEY = "ssh-privatekey"
@@ -41,7 +41,7 @@ class SecretMount:
     def require_any(self) -> None:
         """Make sure that there is a key at all. Raises Ended with what to correct."""
         if not any(path.is_file() for path in _listed(self.directory)):
-            raise Ended(
+            raise SubtaskStopped(
                 Outcome.CONFIG,
                 f'Secret "{self.name}" in namespace "{self.namespace}" is missing or has no key; '
                 f"create it or correct {self.field}.",
@@ -54,7 +54,7 @@ class SecretMount:
             lacks = (
                 "has" if any(map(Path.is_file, _listed(self.directory))) else "is missing or has"
             )
-            raise Ended(
+            raise SubtaskStopped(
                 Outcome.CONFIG,
                 f'Secret "{self.name}" in namespace "{self.namespace}" {lacks} no key "{key}"; '
                 f"create it or correct {self.field}.",
@@ -66,7 +66,7 @@ def model_key(order: Order, paths: Paths) -> str:
     """Return the key that the gateway adds. Raises Ended if it is missing."""
     name = order.agent.secret_name
     if name is None:
-        raise Ended(
+        raise SubtaskStopped(
             Outcome.CONFIG,
             "The AgentClass names no Secret for its model; set spec.credentials.secretName.",
         )
@@ -140,9 +140,9 @@ def _authority(secret: SecretMount) -> str:
     return f"[http]\n\tsslCAInfo = {secret.directory / 'ca.crt'}\n"
 
 
-def no_ssh_key(repository: Repository) -> Ended:
+def no_ssh_key(repository: Repository) -> SubtaskStopped:
     """Return how the episode ends without a Secret for a repository by SSH."""
-    return Ended(
+    return SubtaskStopped(
         Outcome.CONFIG,
         f"The repository {public_url(repository.url)} needs an SSH key; "
         "name a Secret in spec.repository.secretName of the WorkPackage.",

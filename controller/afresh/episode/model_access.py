@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from afresh.contract.abilities import gateway_api
 from afresh.contract.words import CredentialsMode, ModelApiName
 from afresh.episode import credentials
+from afresh.episode.context import EpisodeContext
 from afresh.episode.gateway.model_api import ModelApi, Upstream
 from afresh.episode.gateway.server import Gateway
-from afresh.episode.workplace import Workplace
 
 _PLACES = {
     ModelApiName.ANTHROPIC: ("anthropic_api", "AnthropicApi"),
@@ -38,12 +38,12 @@ class Access:
 
 
 @contextlib.contextmanager
-def open_access(work: Workplace) -> Iterator[Access]:
+def open_access(context: EpisodeContext) -> Iterator[Access]:
     """Have a gateway, if one is needed, until the block ends. Raises Ended without a key."""
-    agent = work.order.agent
+    agent = context.order.agent
     name = gateway_api(agent)
     if agent.credentials_mode is CredentialsMode.ENVIRONMENT:
-        credentials.require_variables(work.order, work.paths)
+        credentials.require_variables(context.order, context.paths)
     if name is None:
         yield Access()
         return
@@ -51,14 +51,14 @@ def open_access(work: Workplace) -> Iterator[Access]:
     upstream = Upstream(
         api=api,
         endpoint=_root(agent.endpoint or api.default_endpoint),
-        key=credentials.model_key(work.order, work.paths),
+        key=credentials.model_key(context.order, context.paths),
         model=agent.model,
-        authorities=work.paths.authorities,
+        authorities=context.paths.authorities,
         silence_seconds=agent.silence_seconds,
         # What the provider's tools cost is not in the tokens of a price list.
-        allows_server_tools=agent.allows_server_tools and work.order.budget is None,
+        allows_server_tools=agent.allows_server_tools and context.order.budget is None,
     )
-    gateway = Gateway(upstream, work.meter, work.log, work.paths.gateway_port)
+    gateway = Gateway(upstream, context.meter, context.log, context.paths.gateway_port)
     try:
         yield Access(base_url=gateway.url, open=gateway.open)
     finally:

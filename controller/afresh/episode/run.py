@@ -14,76 +14,73 @@ from afresh.contract.report import SYNC_ID, Report, fit
 from afresh.contract.words import Outcome
 from afresh.episode import credentials
 from afresh.episode.authorities import share_authorities
-from afresh.episode.batch import do_all
-from afresh.episode.control import Control
+from afresh.episode.container.channel import Channel
+from afresh.episode.context import AGENT, FIND, SETUP, VERIFY, EpisodeContext
 from afresh.episode.gateway.meter import Meter
-from afresh.episode.hints import Hints
-from afresh.episode.log import Log
-from afresh.episode.opening import Opening
+from afresh.episode.git.repository import GitRepository
 from afresh.episode.paths import Paths
+from afresh.episode.pipeline import do_all
 from afresh.episode.process import on_terminate, process_start
-from afresh.episode.redact import Redactor
-from afresh.episode.report import Reporter
-from afresh.episode.repository.git import Git
-from afresh.episode.workplace import AGENT, FIND, SETUP, VERIFY, Workplace
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.redact import Redactor
+from afresh.episode.reporting.reporter import Reporter
+from afresh.episode.reporting.sender_queue import SenderQueue
+from afresh.episode.stages.fetch import FetchUnderWay
 
 STAY_SECONDS = 2.5
 STOPPED = "The runner was told to stop; another episode follows by itself."
 BROKEN = "The runner failed unexpectedly; see its log."
 
 
-def run_episode(order: Order, paths: Paths, opening: Opening) -> int:
+def run_episode(order: Order, paths: Paths, opening: FetchUnderWay) -> int:
     """Do what the Order says, and report. Returns 0 only if every subtask is done."""
-    work = _workplace(order, paths)
-    work.reporter.reached("runnerStarted", process_start())
+    context = _workplace(order, paths)
+    context.reporter.reached("runnerStarted", process_start())
     if not order.tasks:
-        work.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
-    on_terminate(lambda: _terminated(work))
-    controls = _controls(work)
+        context.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
+    on_terminate(lambda: _terminated(context))
+    controls = _controls(context)
     if controls:
         share_authorities(paths)
     for control in controls:
         control.open()
-    done = _do(work, opening)
-    if work.reporter.is_stopped or not work.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
+    done = _do(context, opening)
+    if context.reporter.is_stopped or not context.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
         threading.Event().wait()  # told to stop meanwhile: that thread ends the process
     for control in controls:
         control.leave()
     return 0 if done else 1
 
 
-def _controls(work: Workplace) -> tuple[Control, ...]:
+def _controls(context: EpisodeContext) -> tuple[Channel, ...]:
     """A sync's pod has the runner alone."""
-    return (work.agent_control, work.verify_control) if work.order.tasks else ()
+    return (context.agent_control, context.verify_control) if context.order.tasks else ()
 
 
-def _workplace(order: Order, paths: Paths) -> Workplace:
+def _workplace(order: Order, paths: Paths) -> EpisodeContext:
     log = Log(Redactor(credentials.known_secrets(paths)))
 
     def send(report: bytes) -> None:
-        from afresh.episode.hint import (  # noqa: PLC0415  # needed late, costs 12 ms
-            Destination,
-            send_hint,
-        )
+        from afresh.episode.reporting.sender import Destination, send_hint  # noqa: PLC0415  # needed late, costs 12 ms
 
         if order.report_url:
             to = Destination(order.report_url, order.report_pins)
             send_hint(to, paths.token, report, log)
 
-    hints = Hints(send) if order.report_url else None
+    hints = SenderQueue(send) if order.report_url else None
     meter = Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model)
     reporter = Reporter(order.episode, paths.termination_log, hints)
     # A runner that is killed has told what was used until then, and what may be used by then.
     meter.on_use = lambda: reporter.update(usage=meter.usage(), answered=meter.has_answered)
-    return Workplace(
+    return EpisodeContext(
         order=order,
         paths=paths,
-        git=Git(git_dir=paths.git_dir),
+        git=GitRepository(git_dir=paths.git_dir),
         log=log,
         meter=meter,
         reporter=reporter,
-        agent_control=Control(paths.agent_control, (SETUP, AGENT)),
-        verify_control=Control(paths.verify_control, (SETUP, VERIFY, FIND)),
+        agent_control=Channel(paths.agent_control, (SETUP, AGENT)),
+        verify_control=Channel(paths.verify_control, (SETUP, VERIFY, FIND)),
     )
 
 
@@ -93,37 +90,37 @@ def refuse_order(paths: Paths, problem: str) -> int:
     paths.termination_log.write_text(fit(report), encoding="utf-8")
     with contextlib.suppress(OSError):  # it may have been a sync's, whose pod has no such volumes
         for directory in (paths.agent_control, paths.verify_control):
-            Control(directory, ()).leave()
+            Channel(directory, ()).leave()
     return 1
 
 
-def _terminated(work: Workplace) -> None:
+def _terminated(context: EpisodeContext) -> None:
     """Report, then stay: the kubelet loses the message of a container that ends at once."""
     told = time.monotonic()
-    work.reporter.stopped()  # before anything ends because of it
-    work.log.say("told to stop")
-    for control in _controls(work):
+    context.reporter.stopped()  # before anything ends because of it
+    context.log.say("told to stop")
+    for control in _controls(context):
         control.stop()
-    work.reporter.update(usage=work.meter.usage())
-    work.reporter.close(Outcome.INFRASTRUCTURE, STOPPED)
+    context.reporter.update(usage=context.meter.usage())
+    context.reporter.close(Outcome.INFRASTRUCTURE, STOPPED)
     time.sleep(max(0.0, told + STAY_SECONDS - time.monotonic()))
     os._exit(1)
 
 
-def _do(work: Workplace, opening: Opening) -> bool:
+def _do(context: EpisodeContext, opening: FetchUnderWay) -> bool:
     try:
-        return do_all(work, opening) if work.order.tasks else _sync(work, opening)
+        return do_all(context, opening) if context.order.tasks else _sync(context, opening)
     except Exception as error:  # the top: there is a Report whatever happens
-        work.log.failure(error)
+        context.log.failure(error)
         return False
 
 
-def _sync(work: Workplace, opening: Opening) -> bool:
-    from afresh.episode.sync import run_sync  # noqa: PLC0415  # seldom needed
+def _sync(context: EpisodeContext, opening: FetchUnderWay) -> bool:
+    from afresh.episode.stages.sync import run_sync  # noqa: PLC0415  # seldom needed
 
-    problem = run_sync(work, opening)
+    problem = run_sync(context, opening)
     if problem is None:
-        work.reporter.ended_well()
+        context.reporter.ended_well()
         return True
-    work.reporter.add(problem)
+    context.reporter.add(problem)
     return False

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_ATTEMPT
-from afresh.core.actions import (
+from afresh.core.decision import (
     Action,
     CreateSubtask,
     DeleteJob,

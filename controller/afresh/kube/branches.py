@@ -12,7 +12,7 @@ from typing import Any
 
 from afresh.api.phases import ENDED
 from afresh.api.repository import default_branch
-from afresh.core.records import IN_EPISODE
+from afresh.core.history.transitions import IN_EPISODE
 from afresh.core.repository_url import normalized_url
 from afresh.kube.client import Manifest
 

@@ -27,11 +27,11 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
-from afresh.kube.missed import version_of
 from afresh.kube.queue import Key
 from afresh.kube.seal import NO_SEAL, Seal
 from afresh.kube.start_index import StartIndex
 from afresh.kube.wait_index import WaitIndex
+from afresh.kube.watch_lag import version_of
 
 Name = tuple[str, str]
 Line = tuple[str, str, str]

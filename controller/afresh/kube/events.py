@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from afresh.contract.sentences import fitted
-from afresh.core.actions import Note
+from afresh.core.decision import Note
 from afresh.core.names import short_hash
 from afresh.kube.client import EVENTS, Kube, Manifest
 from afresh.kube.errors import ConflictError

@@ -28,9 +28,9 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
-from afresh.kube.missed import Missed
-from afresh.kube.others import next_in_line, waiting_to_start
 from afresh.kube.queue import Key, KeyQueue
+from afresh.kube.shared_limits import next_in_line, waiting_to_start
+from afresh.kube.watch_lag import WatchLag
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 TOKEN_READ_AGAIN = timedelta(minutes=10)
@@ -99,14 +99,14 @@ class _Backoffs:
         return itertools.chain((0.5, 1, 2, 4), itertools.repeat(8))
 
 
-class Waker:
+class EventRouter:
     """What the handlers do with what they see."""
 
     def __init__(self, cache: Cache, queue: KeyQueue, classes: KeyQueue) -> None:
         self._cache = cache
         self._queue = queue
         self._classes = classes
-        self.missed = Missed()
+        self.watch_lag = WatchLag()
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
         """Take in one change and wake the packages that it concerns."""
@@ -182,7 +182,7 @@ class Waker:
         return bool(package.get("status", {}).get("reason") == Reason.BRANCH_IN_USE)
 
 
-def registry_of(waker: Waker) -> kopf.OperatorRegistry:
+def registry_of(router: EventRouter) -> kopf.OperatorRegistry:
     """Return a registry with one event handler per kind, all of them the waker's."""
     registry = kopf.OperatorRegistry()
 
@@ -191,7 +191,7 @@ def registry_of(waker: Waker) -> kopf.OperatorRegistry:
         return _service_account() or kopf.login_with_kubeconfig(**kwargs)
 
     for kind in WATCHED:
-        _watch(registry, kind, waker)
+        _watch(registry, kind, router)
     return registry
 
 
@@ -212,7 +212,7 @@ def _service_account() -> kopf.ConnectionInfo | None:
     )
 
 
-def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> None:
+def _watch(registry: kopf.OperatorRegistry, kind: Resource, router: EventRouter) -> None:
     labels = {LABEL_MANAGED_BY: MANAGED_BY} if kind in SELECTORS else None
 
     @kopf.on.event(
@@ -225,14 +225,14 @@ def _watch(registry: kopf.OperatorRegistry, kind: Resource, waker: Waker) -> Non
     )
     async def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002
         seen = dict(body)
-        waker.missed.told(kind, type, seen)
-        waker.see(kind, type, seen)
+        router.watch_lag.told(kind, type, seen)
+        router.see(kind, type, seen)
 
 
-async def watch(waker: Waker, *, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
+async def watch(router: EventRouter, *, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
     """List and watch until `stop` is set. Returns early only if watching has become impossible."""
     await kopf.operator(
-        registry=registry_of(waker),
+        registry=registry_of(router),
         settings=operator_settings(),
         namespaces=list(namespaces),
         clusterwide=not namespaces,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from afresh.api.meta import ApiModel, KubernetesObject
-from afresh.core.actions import (
+from afresh.contract.stable_words import steady
+from afresh.core.decision import (
     Action,
     CreateSubtask,
     Decision,
@@ -16,7 +17,6 @@ from afresh.core.actions import (
     StartEpisode,
     StartSync,
 )
-from afresh.core.cluster_words import steady
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
@@ -33,8 +33,8 @@ from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
 from afresh.kube.errors import KubeError, RefusedError, UnavailableError, UnreadableError
 from afresh.kube.events import write_event
 from afresh.kube.observe import Observer
-from afresh.kube.others import next_in_line
 from afresh.kube.queue import Key
+from afresh.kube.shared_limits import next_in_line
 from afresh.logs import get_logger
 from afresh.metrics import episodes, registry
 
@@ -105,7 +105,7 @@ class Loop:
         started = any(isinstance(item, StartEpisode) for item in decision.actions)
         before = seen.package.status.reason
         left = before in WAITING_IN_LINE and before != decision.reason
-        if not (decision.settlements or started or left):
+        if not (decision.attempt_results or started or left):
             return
         namespace, class_name = _key(seen).namespace, seen.package.spec.agent_class_name
         for key in next_in_line(self.cache, namespace, class_name):
@@ -151,7 +151,7 @@ class Loop:
         The history first: it is appended by attempt, so writing it twice is harmless. A package
         that has no record yet has no history.
         """
-        is_new = not seen.package.status.subtasks and not decision.settlements
+        is_new = not seen.package.status.subtasks and not decision.attempt_results
         if is_new:
             await self._write_package(seen, decision)
         children = {child.metadata.name: child for child in seen.subtasks}
@@ -245,7 +245,7 @@ def _key(seen: Observed) -> Key:
 
 
 def _log(decision: Decision, failure: KubeError | None) -> None:
-    if not decision.actions and not decision.settlements and failure is None:
+    if not decision.actions and not decision.attempt_results and failure is None:
         return
     log.info(
         "decided",
@@ -253,6 +253,6 @@ def _log(decision: Decision, failure: KubeError | None) -> None:
         reason=str(decision.reason),
         actions=[type(action).__name__ for action in decision.actions],
         started=[item.order.episode for item in decision.actions if isinstance(item, StartEpisode)],
-        ended={item.episode.name: str(item.ended.outcome) for item in decision.settlements},
+        ended={item.episode.name: str(item.ended.outcome) for item in decision.attempt_results},
         error=str(failure) if failure else None,
     )

@@ -15,9 +15,9 @@ from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.contract.report import Report
+from afresh.core.history.transitions import IN_EPISODE
 from afresh.core.names import job_name, sync_name
-from afresh.core.observed import Episode, Member, Observed, Others
-from afresh.core.records import IN_EPISODE
+from afresh.core.observed import Episode, Member, Observed, SharedLimits
 from afresh.kube.cache import OF_PACKAGES, OURS, Cache, has_ended
 from afresh.kube.client import (
     AGENT_CLASSES,
@@ -30,7 +30,6 @@ from afresh.kube.client import (
 )
 from afresh.kube.errors import UnreadableError
 from afresh.kube.isolation import Isolation
-from afresh.kube.others import others
 from afresh.kube.parse import (
     attempt_of,
     is_readable,
@@ -40,6 +39,7 @@ from afresh.kube.parse import (
     parse_time,
 )
 from afresh.kube.queue import Key
+from afresh.kube.shared_limits import shared_limits
 from afresh.kube.start_events import StartEvents
 
 POD_ENDS = ("Succeeded", "Failed")
@@ -78,7 +78,9 @@ class Observer:
             package=package,
             agent_class=agent_class,
             rival=self.cache.branches.rival(*key),
-            others=others(self.cache, package, agent_class, now) if agent_class else Others(),
+            shared_limits=shared_limits(self.cache, package, agent_class, now)
+            if agent_class
+            else SharedLimits(),
             subtasks=tuple(
                 parse(SubtaskObject, item)
                 for item in self.cache.children(SUBTASKS, key)

@@ -10,17 +10,18 @@ from typing import Protocol
 import structlog
 
 from afresh import clock
-from afresh.kube import handlers, leadership, report_server
+from afresh.kube import handlers, report_server
 from afresh.kube.apply import Applier
+from afresh.kube.async_scopes import serving, until, while_open
 from afresh.kube.cache import Cache
 from afresh.kube.class_loop import ClassLoop
 from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
-from afresh.kube.handlers import Waker
+from afresh.kube.ha import leadership
+from afresh.kube.handlers import EventRouter
 from afresh.kube.health import Health
 from afresh.kube.heartbeat import heartbeat
 from afresh.kube.isolation import Isolation
-from afresh.kube.lifetime import serving, until, while_open
 from afresh.kube.listener import Limits, Listener, Route
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
@@ -85,8 +86,8 @@ async def _lead(
     seal = Seal(keys.seal(), doubts=settings.checks_episodes, since=keys.sealed_since())
     cache, queue = Cache(seal), KeyQueue()
     classes = KeyQueue(registry.CLASS_CONTROLLER)
-    waker = Waker(cache, queue, classes)
-    health.checks += [lambda: _stuck(queue, stuck_seconds), waker.missed.late]
+    router = EventRouter(cache, queue, classes)
+    health.checks += [lambda: _stuck(queue, stuck_seconds), router.watch_lag.late]
     loop = _loop(settings, kube, keys, cache, queue)
     reports = Listener(
         ReportServer(kube=kube, cache=cache, queue=queue).routes(),
@@ -94,7 +95,7 @@ async def _lead(
         keys.context,
         name="report",
     )
-    resync = Resync(kube=kube, cache=cache, waker=waker, namespaces=settings.namespaces)
+    resync = Resync(kube=kube, cache=cache, router=router, namespaces=settings.namespaces)
     health.waits_for = "the first list of all objects is not done"
     if not await until(stop, resync.fill()):
         return
@@ -111,7 +112,7 @@ async def _lead(
         await stack.enter_async_context(while_open(resync.run()))
         health.waits_for = None
         log.info("started", namespaces=settings.namespaces or "all")
-        await handlers.watch(waker, namespaces=settings.namespaces, stop=stop)
+        await handlers.watch(router, namespaces=settings.namespaces, stop=stop)
 
 
 def _stuck(queue: KeyQueue, seconds: float) -> str | None:

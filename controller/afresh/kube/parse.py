@@ -18,10 +18,10 @@ from afresh.contract.pod_layout import (
     RUNNER,
 )
 from afresh.contract.report import Report
+from afresh.contract.stable_words import steady
+from afresh.contract.text import one_line
 from afresh.contract.words import ContextMode
-from afresh.core.cluster_words import steady
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
-from afresh.core.text import one_line
 from afresh.kube.cache import has_ended
 from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError

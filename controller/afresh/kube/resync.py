@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from afresh.kube.cache import SELECTORS, WATCHED, Cache, name_of
 from afresh.kube.client import AGENT_CLASSES, Kube, Resource
 from afresh.kube.errors import KubeError, UnavailableError
-from afresh.kube.handlers import Waker
+from afresh.kube.handlers import EventRouter
 from afresh.logs import get_logger
 
 log = get_logger()
@@ -26,7 +26,7 @@ class Resync:
 
     kube: Kube
     cache: Cache
-    waker: Waker
+    router: EventRouter
     namespaces: tuple[str, ...]
 
     async def fill(self) -> None:
@@ -55,7 +55,7 @@ class Resync:
         """Wait; shorter while a watch owes something: another list shows whether it is stuck."""
         for _ in range(AGAIN_SECONDS // OWED_SECONDS):
             await asyncio.sleep(OWED_SECONDS)
-            if self.waker.missed.owes():
+            if self.router.watch_lag.owes():
                 return
 
     async def sweep(self) -> None:
@@ -64,11 +64,11 @@ class Resync:
             try:
                 uids, version = await self._see_all(kind, owes=True)
             except UnavailableError:
-                self.waker.missed.excuse()
+                self.router.watch_lag.excuse()
                 raise
-            self.waker.missed.retain(kind, uids)
+            self.router.watch_lag.retain(kind, uids)
             for item in self.cache.retain(kind, uids, version):
-                self.waker.see(kind, "DELETED", item)
+                self.router.see(kind, "DELETED", item)
 
     async def _see_all(self, kind: Resource, *, owes: bool) -> tuple[set[str], int]:
         """Show the waker everything there is; return the UIDs, and the oldest version of a list.
@@ -84,7 +84,9 @@ class Resync:
                 versions.append(version)
                 for item in page:
                     if owes:
-                        self.waker.missed.listed(kind, item, self.cache.get(kind, *name_of(item)))
-                    self.waker.see(kind, None, item)
+                        self.router.watch_lag.listed(
+                            kind, item, self.cache.get(kind, *name_of(item))
+                        )
+                    self.router.see(kind, None, item)
                     uids.add(item["metadata"]["uid"])
         return uids, min(versions)

@@ -7,7 +7,7 @@ times, later and later. For use within one event loop.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from afresh.core.cluster_words import steady
+from afresh.contract.stable_words import steady
 from afresh.kube.cache import has_ended
 from afresh.kube.client import EVENTS, Kube, Manifest
 from afresh.kube.parse import parse_time

@@ -15,7 +15,7 @@ from afresh.contract.pod_layout import (
     ANNOTATION_IMAGES,
     LABEL_AGENT_CLASS,
 )
-from afresh.core.shared_causes import STATUS_LOST, never_fits
+from afresh.core.history.shared_causes import STATUS_LOST, never_fits
 from afresh.kube.client import Manifest
 
 K = TypeVar("K")

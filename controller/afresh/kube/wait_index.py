@@ -11,7 +11,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from afresh.api.package_status import SharedWait
-from afresh.core.shared_causes import Cause, Refusal
+from afresh.core.history.shared_causes import Cause, Refusal
 from afresh.kube.client import Manifest
 from afresh.kube.queue import Key
 

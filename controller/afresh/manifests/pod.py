@@ -13,7 +13,7 @@ from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 from afresh.contract.shim import SHIM
 from afresh.contract.words import Checkout
-from afresh.core.evidence import GRACE_PERIOD
+from afresh.core.history.classify import GRACE_PERIOD
 from afresh.manifests.environment import (
     agent_environment,
     agent_environment_from,

@@ -7,10 +7,10 @@ counts one too few.
 
 from afresh.api.work_package import WorkPackage
 from afresh.contract.words import Outcome
-from afresh.core.actions import Decision, Settlement, StartEpisode
-from afresh.core.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
+from afresh.core.decision import AttemptResult, Decision, StartEpisode
+from afresh.core.history.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
+from afresh.core.history.usage import TOKENS
 from afresh.core.observed import Episode, Observed
-from afresh.core.usage import TOKENS
 from afresh.metrics.registry import NONE, SLOW, counter, histogram
 
 _WHOSE = ("namespace", "agent_class")
@@ -69,7 +69,7 @@ def record(seen: Observed, decision: Decision) -> None:
     for action in decision.actions:
         if isinstance(action, StartEpisode):
             _expect(seen, str(action.order.mode))
-    for item in decision.settlements:
+    for item in decision.attempt_results:
         if item.ended.begun:
             SUBTASK_OUTCOMES.labels(*whose, str(item.ended.outcome)).inc()
     for item in decision.over:
@@ -93,7 +93,7 @@ def _expect(seen: Observed, mode: str) -> None:
     COST.labels(*whose)
 
 
-def _record_use(whose: tuple[str, str], item: Settlement) -> None:
+def _record_use(whose: tuple[str, str], item: AttemptResult) -> None:
     if item.ended.report is None:
         return
     spent = item.ended.report.usage
@@ -102,7 +102,7 @@ def _record_use(whose: tuple[str, str], item: Settlement) -> None:
     COST.labels(*whose).inc(float(spent.cost_usd or 0))
 
 
-def _record_times(seen: Observed, item: Settlement, mode: str) -> None:
+def _record_times(seen: Observed, item: AttemptResult, mode: str) -> None:
     episode, package = item.episode, seen.package
     name = package.spec.agent_class_name
     for phase, taken in phase_seconds(episode).items():
@@ -117,7 +117,7 @@ def _record_times(seen: Observed, item: Settlement, mode: str) -> None:
         HAND_OVER_SECONDS.labels(name).observe(waited)
 
 
-def _before(package: WorkPackage, seen: Observed, item: Settlement) -> list[Episode]:
+def _before(package: WorkPackage, seen: Observed, item: AttemptResult) -> list[Episode]:
     """The episodes that this one may have followed; of several at once, none follows another."""
     if package.spec.parallelism > 1:
         return []

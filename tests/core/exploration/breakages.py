@@ -7,8 +7,8 @@ from typing import Any
 
 from afresh.api.package_status import SharedWait
 from afresh.contract.pod_layout import RUNNER
+from afresh.core.history.shared_causes import Cause as Shared
 from afresh.core.reasons import Reason
-from afresh.core.shared_causes import Cause as Shared
 from tests.core.exploration.edits import edited
 from tests.core.exploration.events import Cause, Event
 from tests.core.exploration.world import World, new_class

@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
+from afresh.core.history.replay import replay
 from afresh.core.observed import ContainerState, Episode
-from afresh.core.plan_sync import wanted_digest
-from afresh.core.settle import stand
+from afresh.core.policy.plan_sync import wanted_digest
 from tests.core.exploration.world import World, running_pod
 
 BUDGET_TOKENS = 5000
@@ -157,7 +157,7 @@ def _usage(outcome: Outcome) -> Usage:
 
 def _plan_after(world: World) -> str:
     """The digest of the plan that the runner pushes: it knows what its result makes of it."""
-    return wanted_digest(world.package, stand(world.seen()).records)
+    return wanted_digest(world.package, replay(world.seen()).records)
 
 
 def _first_of_batch_done(world: World) -> World | None:

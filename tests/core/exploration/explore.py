@@ -1,6 +1,6 @@
 """Explores what the loop really does: every event in every small world that can be reached.
 
-Runs `stand`, `decide` and the status themselves and collects the changes of phase. Worlds that
+Runs `replay`, `decide` and the status themselves and collects the changes of phase. Worlds that
 differ in nothing that the loop tells apart are visited once.
 """
 
@@ -11,14 +11,14 @@ from functools import cache
 from typing import Any
 
 from afresh.api.package_status import SubtaskRecord
+from afresh.contract.outcomes import MOST_SILENCES, TABLE
 from afresh.contract.words import Outcome
-from afresh.core.budget import is_spent
+from afresh.core.history.replay import replay
 from afresh.core.observed import Episode
-from afresh.core.outcome import MOST_SILENCES, TABLE
-from afresh.core.plan_sync import wanted_digest
+from afresh.core.policy.budget import is_spent
+from afresh.core.policy.plan_sync import wanted_digest
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
-from afresh.core.settle import stand
 from tests.core.exploration.breakages import breakages, created_in, crowding
 from tests.core.exploration.edits import answers, edits, raised_limits, requests
 from tests.core.exploration.events import (
@@ -138,11 +138,11 @@ class _Diary:
 
     def look(self, world: World, event: Event) -> World:
         seen = world.seen()
-        old, standing, decision = world.package.status, stand(seen), decided(world)
+        old, standing, decision = world.package.status, replay(seen), decided(world)
         begun = (*standing.records, *standing.removed)
         self._note_subtasks(old.subtasks, begun, event)
         self._note_subtasks(begun, decision.records, event)
-        for item in decision.settlements:
+        for item in decision.attempt_results:
             self.facts.add((Subject.EPISODE, "", str(item.ended.outcome)))
         self.facts.add((Subject.PACKAGE, decision.phase, str(decision.reason)))
         source = old.phase or ""

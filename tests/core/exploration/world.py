@@ -14,15 +14,15 @@ from afresh.api.package_status import SharedWait
 from afresh.api.work_package import WorkPackage
 from afresh.contract.order import Order
 from afresh.contract.report import Report
-from afresh.core.actions import Decision, DeleteJob, SetGate, StartEpisode, StartSync
+from afresh.core.decision import Decision, DeleteJob, SetGate, StartEpisode, StartSync
 from afresh.core.observed import (
     ContainerFacts,
     ContainerState,
     Episode,
     Member,
     Observed,
-    Others,
     PodFacts,
+    SharedLimits,
 )
 from afresh.core.planner import decide
 from afresh.core.status import package_status
@@ -64,7 +64,7 @@ class World:
             agent_class=self.agent_class,
             rival=self.rival,
             episodes=self.episodes,
-            others=Others(
+            shared_limits=SharedLimits(
                 gate=self.gate,
                 gate_class="claude",
                 class_free=0 if self.busy else None,

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from afresh.contract.outcomes import TABLE
 from afresh.contract.words import Outcome
-from afresh.core.outcome import TABLE
 from afresh.core.reasons import Reason
 from tests.core.exploration.events import Cause
 from tests.core.exploration.explore import Change, explored

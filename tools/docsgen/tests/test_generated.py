@@ -8,7 +8,7 @@ import pytest
 
 from afresh.api.crd import KINDS
 from afresh.contract.order import Order
-from afresh.core.records import MARKERS
+from afresh.core.history.transitions import MARKERS
 from tools.docsgen import (
     blocks,
     contract_page,

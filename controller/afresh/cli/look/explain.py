@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from afresh import clock
 from afresh.cli.connection import connected, missing_package
+from afresh.cli.look.cluster_reader import see
 from afresh.cli.look.explanation import Explanation, Standing, explain
-from afresh.cli.look.sight import see
 from afresh.cli.look.terminal import Line, Paper, Span, Style, line
 from afresh.cli.looks import Output
 from afresh.cli.requests import Target
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
 from afresh.kube.errors import NotFoundError
 from afresh.kube.queue import Key
 

@@ -15,8 +15,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.look.package_view import fetch_line, is_current
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
-from afresh.core import graph
-from afresh.core.actions import (
+from afresh.core.decision import (
     Action,
     CreateSubtask,
     Decision,
@@ -29,13 +28,14 @@ from afresh.core.actions import (
     StartSync,
     UpdateSubtask,
 )
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
+from afresh.core.history.replay import replay
+from afresh.core.history.transitions import new_record
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
+from afresh.core.policy import graph
+from afresh.core.policy.rules import RULES
 from afresh.core.reason_table import ROWS
-from afresh.core.records import new_record
-from afresh.core.rules import RULES
-from afresh.core.settle import stand
 
 _OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
 # An operator that runs looks at a change within a second; a busy one may take a while.
@@ -174,7 +174,7 @@ def _recorded(package: WorkPackage) -> Standing:
 
 
 def _next(seen: Observed, decision: Decision) -> Next:
-    standing = stand(seen)
+    standing = replay(seen)
     rule = next(rule for rule in RULES if rule(seen, standing))
     again = decision.recheck_after
     return Next(
@@ -189,8 +189,8 @@ def _next(seen: Observed, decision: Decision) -> Next:
 
 
 def _told(decision: Decision) -> Iterator[str]:
-    for settlement in decision.settlements:
-        member, ended = settlement.member, settlement.ended
+    for attempt_result in decision.attempt_results:
+        member, ended = attempt_result.member, attempt_result.ended
         yield f"record that attempt {member.attempt} of {member.subtask} ended: {ended.outcome}"
     children = Counter(type(item) for item in decision.actions if type(item) in _OF_SUBTASKS)
     for kind, number in children.items():

@@ -10,7 +10,7 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import tokens
 from afresh.cli.look.package_view import SubtaskView
 from afresh.cli.look.terminal import Span, Style, clipped, padded, width_of
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
 from afresh.core.reasons import Reason
 from afresh.core.status import dollars
 

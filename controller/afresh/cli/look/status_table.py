@@ -8,7 +8,7 @@ from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import PackageView
 from afresh.cli.look.status_columns import GAP, PACKAGE_STYLES
 from afresh.cli.look.terminal import Line, Span, Style, cut, padded, width_of
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
 
 _NEEDS_PERSON = (PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED)

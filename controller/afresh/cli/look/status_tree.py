@@ -13,7 +13,7 @@ from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
 from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
 from afresh.cli.look.terminal import Line, Span, Style, cut, line
-from afresh.core.durations import short_duration
+from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
 
 MIN_NOTE = 20

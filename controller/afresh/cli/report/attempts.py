@@ -15,8 +15,8 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.resources import TokenUsage
 from afresh.api.subtask import Attempt, Transition
 from afresh.cli.printable import plain_line, plain_lines
+from afresh.contract.outcomes import TABLE, Next
 from afresh.contract.words import Outcome
-from afresh.core.outcome import TABLE, Next
 
 
 class Ending(StrEnum):

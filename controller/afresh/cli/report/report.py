@@ -28,7 +28,7 @@ from afresh.cli.report.attempts import (
 )
 from afresh.cli.report.branch_files import Notes
 from afresh.cli.report.waiting import WaitingForPerson, waiting
-from afresh.core.records import new_record
+from afresh.core.history.transitions import new_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

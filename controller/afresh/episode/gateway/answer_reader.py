@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from afresh.episode.container.lines import Line, LineReader
 from afresh.episode.gateway.model_api import Answer, Fault, ModelApi, Tokens
-from afresh.episode.lines import Line, LineReader
 
 MESSAGE_LIMIT = 8 << 20
 # Where each piece carries counts, the longest is a whole file of 65,536 tokens.

@@ -18,9 +18,9 @@ from afresh.episode.gateway.agent_connection import Connections
 from afresh.episode.gateway.agent_request import HungUp, Request
 from afresh.episode.gateway.answer_reader import AnswerReader, Room
 from afresh.episode.gateway.bounds import ANSWERS, BACKLOG, Patience
+from afresh.episode.gateway.circuit_breaker import is_too_long
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import Fault, Route, Upstream
-from afresh.episode.gateway.outage import is_too_long
 from afresh.episode.gateway.request_body import BodyDesk
 from afresh.episode.gateway.request_head import Refused
 from afresh.episode.gateway.request_reading import Wish

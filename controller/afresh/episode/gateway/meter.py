@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.allowance import Allowance, Reservation, Shortage, expected_tokens
+from afresh.episode.gateway.circuit_breaker import Outage
 from afresh.episode.gateway.model_api import Answer, Fault, Tokens
-from afresh.episode.gateway.outage import Outage
 from afresh.episode.gateway.request_reading import Wish
-from afresh.episode.gateway.tally import Peak, Tally, cost_of
+from afresh.episode.gateway.token_budget import Allowance, Reservation, Shortage, expected_tokens
+from afresh.episode.gateway.usage_totals import Peak, Tally, cost_of
 
 NOT_NOW = "The model's provider fails; there is no use in asking it again now."
 NO_TURN_LEFT = "The turn limit of this task is reached."

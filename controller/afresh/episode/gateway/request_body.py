@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from afresh.core.text import one_line, shortened
+from afresh.contract.text import one_line, shortened
 from afresh.episode.gateway.agent_request import TOO_LARGE, Request
 from afresh.episode.gateway.bounds import (
     BODY_LIMIT,

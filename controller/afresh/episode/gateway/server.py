@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from afresh.episode.gateway.bounds import BACKLOG, PATIENCE, SOCKET_BUFFER, Patience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Upstream
-from afresh.episode.log import Log
+from afresh.episode.reporting.log import Log
 
 if TYPE_CHECKING:
     from afresh.episode.gateway.forward import Serving

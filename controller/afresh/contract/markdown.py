@@ -1,0 +1,45 @@
+"""Makes any text plain text of a Markdown file: it forges no heading, marker, image or HTML. Pure.
+
+Lists stay lists, so that notes read well; everything else that could begin a block is escaped.
+"""
+
+import re
+
+from afresh.contract.text import one_line
+
+# A marker of a list with something after it; what comes then is looked at as a line's beginning.
+_ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])(\s+)(?=\S)")
+# What begins a heading, its underline, a quote, a list, a fence, a table, a definition, a box.
+_BLOCK = re.compile(r"\s*(?:[#=>*+~`|:\[_-]|\d{1,9}(?=[.)]))")
+
+
+def escaped_line(text: str) -> str:
+    """Return `text` as one line that cannot reach beyond itself."""
+    # HTML is all that could.
+    return one_line(text).replace("\\", "\\\\").replace("<", "\\<")
+
+
+def escaped_text(text: str) -> str:
+    """Return `text` with its lines, none of which is more than a paragraph's or a list's."""
+    return "\n".join(_escaped(line) for line in text.splitlines())
+
+
+def unescaped_line(text: str) -> str:
+    """Return what `escaped_line` was given, as one line."""
+    return re.sub(r"\\([\\<])", r"\1", text)
+
+
+def _escaped(line: str) -> str:
+    plain = "".join(ch if ch.isprintable() else " " for ch in line.expandtabs(4)).rstrip()
+    item = _ITEM.match(plain)
+    start, rest = (item[0], plain[item.end() :]) if item else ("", plain)
+    inline = rest.replace("\\", "\\\\").replace("<", "\\<").replace("![", "!\\[")
+    return start + _BLOCK.sub(_shown, inline, count=1) if _BLOCK.match(inline) else start + inline
+
+
+def _shown(match: re.Match[str]) -> str:
+    """Escape a punctuation mark; a number is told from a list's by escaping what follows it."""
+    beginning = match[0]
+    if beginning[-1].isdigit():
+        return f"{beginning}\\"
+    return f"{beginning[:-1]}\\{beginning[-1]}"

@@ -1,0 +1,457 @@
+"""From what an episode's Job, pod and Report show to one verdict.
+
+Owns the order in which evidence is believed. Knows nothing of records and counters: what follows
+from an outcome is `core.outcome`.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from afresh.contract.outcomes import EXPLAINED_BY_CONTAINER
+from afresh.contract.pod_layout import AGENT, RUNNER, VERIFY
+from afresh.contract.report import SYNC_ID, Report, Result
+from afresh.contract.sentences import with_details
+from afresh.contract.stable_words import steady
+from afresh.contract.text import one_line
+from afresh.contract.words import Outcome
+from afresh.core.history.shared_causes import (
+    PULL_WAITING,
+    Trouble,
+    trouble_at_end,
+    trouble_at_start,
+)
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
+
+GRACE_PERIOD = timedelta(seconds=10)
+NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """The episode goes on. `problem` is a sentence when something keeps it from starting.
+
+    `later`: it has not come to this subtask yet. `trouble` is the problem where other packages
+    will meet it too.
+    """
+
+    queued: bool = False
+    problem: str | None = None
+    later: bool = False
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The episode is over for its subtask. `result` is the runner's word where there is one.
+
+    Not `begun`: it ended before it came to this subtask. `trouble` is the cause where other
+    packages will meet it too.
+    """
+
+    outcome: Outcome
+    message: str
+    result: Result | None = None
+    report: Report | None = None
+    begun: bool = True
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What is known of an episode's start besides its Job and pod.
+
+    `patience`: how long it may take. `problem` is what was last seen to keep it.
+    """
+
+    patience: timedelta | None = None
+    problem: str = ""
+
+
+NO_START = Start()
+
+
+Verdict = Running | Finished
+
+# What the kubelet says of a container whose program cannot be run.
+START_ERROR = "StartError"
+# Waiting reasons that no amount of waiting helps.
+CONFIG_WAITING = frozenset(
+    {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
+)
+
+# A container that has heard the runner lives as long as that does.
+AT_ONCE = timedelta(seconds=5)
+UNHEARD_FOR = timedelta(seconds=60)
+
+UNREACHED = "The episode ended before it came to this subtask."
+
+
+def verdict_of(
+    episode: Episode,
+    subtask: str,
+    *,
+    now: datetime,
+    recorded: Collection[str] = (),
+    start: Start = NO_START,
+) -> Verdict:
+    """Judge one episode for one of its subtasks. The first evidence that says something holds.
+
+    What is on the branch is done, whatever became of the episode. Of the others only the first was
+    begun; that one explains how the episode ended. `recorded` are the subtasks of which the end is
+    known from before: a Report can be lost.
+    """
+    done = _committed(episode)
+    if subtask in done:
+        return done[subtask]
+    first = next(
+        (name for name in episode.subtasks if name not in done and name not in recorded), subtask
+    )
+    verdict = _judge(episode, first, now, start)
+    if subtask == first:
+        return verdict
+    if isinstance(verdict, Running):
+        return replace(verdict, later=True)
+    return Finished(
+        outcome=Outcome.CANCELLED, message=UNREACHED, report=episode.report, begun=False
+    )
+
+
+def sync_verdict(episode: Episode, *, now: datetime, start: Start = NO_START) -> Verdict:
+    """Judge a sync: its Report has a result of its own only if it failed."""
+    report = episode.report
+    failed = any(result.id == SYNC_ID for result in report.results) if report else True
+    if report and report.episode and report.final and not failed:
+        return Finished(outcome=Outcome.SUCCESS, message="", report=report)
+    return _judge(episode, SYNC_ID, now, start)
+
+
+def _committed(episode: Episode) -> dict[str, Finished]:
+    report = episode.report
+    return {
+        result.id: Finished(
+            outcome=result.outcome, message=result.message, result=result, report=report
+        )
+        for result in (report.results if report else ())
+        if result.commit
+    }
+
+
+def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdict:
+    # A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
+    # explains it.
+    told = _reported(episode, subtask)
+    if told and not _is_infrastructure(told):
+        return told
+    for judge in (_queued, _disrupted, _evicted):
+        verdict = judge(episode)
+        if verdict:
+            return verdict
+    verdict = _too_late(episode, start)
+    if verdict:
+        return verdict
+    for verdict in (told, _killed(episode)):
+        if verdict:
+            return _if_for_good(episode, verdict, now)
+    for judge in (_cannot_start, _vanished):
+        verdict = judge(episode)
+        if verdict:
+            return verdict
+    verdict = _ends_at_once(episode, now) or _lost(episode, now)
+    return verdict or _not_started(episode, now, start) or _going_on(episode)
+
+
+def _is_infrastructure(verdict: Verdict) -> bool:
+    return isinstance(verdict, Finished) and verdict.outcome is Outcome.INFRASTRUCTURE
+
+
+def _if_for_good(episode: Episode, verdict: Verdict, now: datetime) -> Verdict:
+    """Return the verdict on a runner that something has stopped, once that cannot be its queue.
+
+    A queue that takes the place away has the Job run again later; that the pod has ended may be
+    seen before that the Job is suspended. Otherwise the Job ends with its pod.
+    """
+    in_doubt = episode.has_queue and not episode.finished and not episode.deleting
+    if in_doubt and _is_infrastructure(verdict) and not _lost(episode, now):
+        return Running()
+    return verdict
+
+
+def _reported(episode: Episode, subtask: str) -> Verdict | None:
+    report = episode.report
+    if report is None or not report.final:
+        return None
+    if not report.episode:
+        return Finished(outcome=Outcome.CONFIG, message=_unread(report), report=report)
+    result = next((item for item in report.results if item.id == subtask), None)
+    if result is None:
+        return _infrastructure(UNTOLD, report)
+    if result.outcome not in EXPLAINED_BY_CONTAINER:
+        return Finished(
+            outcome=result.outcome,
+            message=result.message,
+            result=result,
+            report=report,
+            trouble=trouble_at_end(episode, result.outcome, result.message),
+        )
+    agent = _container(episode, AGENT)
+    runner = _container(episode, RUNNER)
+    if agent and agent.reason == "OOMKilled":
+        return Finished(
+            outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, result=result, report=report
+        )
+    seen_to_the_end = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
+    if not seen_to_the_end:
+        return _queued(episode) or Running()
+    trouble = trouble_at_end(episode, result.outcome, result.message)
+    return Finished(
+        outcome=result.outcome,
+        message=result.message,
+        result=result,
+        report=report,
+        trouble=trouble,
+    )
+
+
+def _unread(report: Report) -> str:
+    """What is to be done about a runner that is older, or newer, than the operator."""
+    return with_details(
+        "The runner cannot read its Order; give it the image of the operator's version, with the "
+        "chart's runner.image.",
+        one_line(report.log_tail),
+    )
+
+
+_OOM_MESSAGE = (
+    "The agent used more memory than its limit; raise spec.resources.limits.memory or "
+    "make the subtask smaller."
+)
+
+
+LATE = "The agent did not start before its deadline."
+NO_NODE = (
+    "No node can take the pod now; if it lasts, lower spec.resources.requests of the package or "
+    "its class, or give the cluster more room."
+)
+NOT_STARTED = (
+    "The pod does not start; correct what the details name, if it does not pass by itself."
+)
+NO_POD = "No pod was seen; look at the events of the Job."
+_ANOTHER = "another episode follows by itself"
+UNTOLD = f"The runner reported nothing about this subtask; {_ANOTHER}."
+UNREPORTED = f"The runner ended before it could report; {_ANOTHER}."
+POD_DELETED = f"The pod was deleted before it could report; {_ANOTHER}."
+NO_REPORT = f"The Job ended without a Report; {_ANOTHER}."
+NODE_AWAY = f"The node of the pod does not answer; {_ANOTHER}, look at the node."
+
+
+_RUNNER_OOM = (
+    "The runner ran out of memory while the agent worked; let the agent print less or leave "
+    "smaller files."
+)
+
+
+def _queued(episode: Episode) -> Verdict | None:
+    return Running(queued=True) if episode.suspended else None
+
+
+def _disrupted(episode: Episode) -> Verdict | None:
+    disruption = episode.pod.disruption if episode.pod else None
+    if disruption is None and episode.failure != "PodFailurePolicy":
+        return None
+    why = f" ({disruption})" if disruption else ""
+    return _infrastructure(
+        f"The pod was taken away from its node{why}; {_ANOTHER}.", episode.report
+    )
+
+
+def _evicted(episode: Episode) -> Verdict | None:
+    pod = episode.pod
+    if pod is None or pod.reason != "Evicted":
+        return None
+    message = with_details(
+        "The pod used more disk than its limit; raise spec.resources.limits.ephemeral-storage or "
+        "make the subtask smaller.",
+        pod.message,
+    )
+    return Finished(outcome=Outcome.DISK_FULL, message=message, report=episode.report)
+
+
+def _killed(episode: Episode) -> Verdict | None:
+    agent, runner = _container(episode, AGENT), _container(episode, RUNNER)
+    if not _ended(runner):
+        return None
+    if agent and agent.reason == "OOMKilled":
+        return Finished(outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, report=episode.report)
+    if agent and agent.reason == START_ERROR:
+        return _bad_start(agent)
+    if episode.has_begun and runner and runner.reason == "OOMKilled":
+        # What the agent does can be too much for the runner: it must not go on for ever.
+        return Finished(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
+    return _infrastructure(UNREPORTED, episode.report)
+
+
+def _cannot_start(episode: Episode) -> Verdict | None:
+    if episode.pod is None or episode.finished:
+        return None
+    for container in episode.pod.containers:
+        if container.reason == START_ERROR:
+            return _bad_start(container)
+        if container.state is not ContainerState.WAITING:
+            continue
+        if container.reason in CONFIG_WAITING:
+            return _bad_image(container)
+    return None
+
+
+def _ends_at_once(episode: Episode, now: datetime) -> Verdict | None:
+    """The shell of an image for other processors ends unheard, and the runner waits for it."""
+    if episode.has_told_of_agent or not _runs(_container(episode, RUNNER)):
+        return None
+    for container in filter(None, (_container(episode, name) for name in (AGENT, VERIFY))):
+        began, finished = container.began, container.finished
+        if not container.exit_code or began is None or finished is None:
+            continue
+        if finished - began <= AT_ONCE and now - finished >= UNHEARD_FOR:
+            return Finished(
+                outcome=Outcome.CONFIG,
+                message=f"The container {container.name} ends as soon as it starts; use an image "
+                "for the processors of the nodes, with a /bin/sh that works.",
+            )
+    return None
+
+
+def _bad_start(container: ContainerFacts) -> Finished:
+    message = with_details(
+        f"The container {container.name} cannot start; use an image with /bin/sh and what the "
+        "command needs.",
+        container.message,
+    )
+    return Finished(outcome=Outcome.CONFIG, message=message)
+
+
+def _bad_image(container: ContainerFacts) -> Finished:
+    owners = {RUNNER: "the chart's runner.image"}
+    owners |= dict.fromkeys((AGENT, VERIFY), "the package or its class")
+    owner = owners.get(container.name, "what adds the container to pods")
+    message = with_details(
+        f"The container {container.name} cannot start; correct the image{_named(container)} of "
+        f"{owner}.",
+        _words(container),
+    )
+    return Finished(outcome=Outcome.CONFIG, message=message)
+
+
+def _pull(container: ContainerFacts) -> str:
+    return with_details(
+        f"The image{_named(container)} of the container {container.name} cannot be pulled; see "
+        "whether its registry answers.",
+        _words(container),
+    )
+
+
+def _named(container: ContainerFacts) -> str:
+    return f" {container.image}" if container.image else ""
+
+
+def _words(container: ContainerFacts) -> str:
+    return container.message or container.reason
+
+
+def _too_late(episode: Episode, start: Start) -> Verdict | None:
+    if not _past_deadline(episode):
+        return None
+    if episode.has_begun:
+        message = (
+            "The episode passed its deadline; raise spec.episode.timeoutSeconds, or make the "
+            "subtask smaller."
+        )
+        return Finished(outcome=Outcome.TIMEOUT, message=message, report=episode.report)
+    return _infrastructure(_late_message(episode, start), episode.report)
+
+
+def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | None:
+    """Whether images and volumes took longer than they may; room on a node may take any time."""
+    pod = episode.pod
+    if start.patience is None or episode.released is None or episode.has_begun:
+        return None
+    if episode.finished or episode.deleting or (pod and pod.unschedulable):
+        return None
+    since = max(episode.released, (pod and pod.scheduled) or episode.released)
+    if now - since < start.patience:
+        return None
+    return _infrastructure(_late_message(episode, start), episode.report)
+
+
+def _late_message(episode: Episode, start: Start) -> str:
+    """Say what kept it; a pod that is gone took what it said along."""
+    pod = episode.pod
+    why = (pod and (_no_node(pod) or _waiting(pod))) or _refused(episode) or start.problem
+    return f"{LATE} {(why or NO_POD).removeprefix(LATE).strip()}"
+
+
+def _no_node(pod: PodFacts) -> str | None:
+    return with_details(NO_NODE, steady(pod.unschedulable)) if pod.unschedulable else None
+
+
+def _refused(episode: Episode) -> str | None:
+    return with_details(NOT_STARTED, steady(episode.refusal)) if episode.refusal else None
+
+
+def _past_deadline(episode: Episode) -> bool:
+    pod_reason = episode.pod.reason if episode.pod else ""
+    return "DeadlineExceeded" in (pod_reason, episode.failure)
+
+
+def _waiting(pod: PodFacts) -> str | None:
+    waiting = (item for item in pod.containers if item.state is ContainerState.WAITING)
+    return next((_stuck(item) for item in waiting if _words(item)), None)
+
+
+def _stuck(container: ContainerFacts) -> str:
+    if container.reason in PULL_WAITING:
+        return _pull(container)
+    return with_details(
+        f"The container {container.name} did not start; look at the events of the pod.",
+        _words(container),
+    )
+
+
+def _vanished(episode: Episode) -> Verdict | None:
+    if not episode.finished or episode.pod:
+        return None
+    return _infrastructure(POD_DELETED, None)
+
+
+def _lost(episode: Episode, now: datetime) -> Verdict | None:
+    pod = episode.pod
+    if episode.finished:
+        return _infrastructure(NO_REPORT, episode.report)
+    if pod and pod.deleting_since and now - pod.deleting_since > NODE_LOST_AFTER:
+        return _infrastructure(NODE_AWAY, episode.report)
+    return None
+
+
+def _going_on(episode: Episode) -> Running:
+    trouble = trouble_at_start(episode)
+    if trouble:
+        return Running(problem=trouble.message, trouble=trouble)
+    if episode.pod is None:
+        return Running(problem=_refused(episode))
+    return Running(problem=_no_node(episode.pod) or _refused(episode))
+
+
+def _infrastructure(message: str, report: Report | None) -> Finished:
+    return Finished(outcome=Outcome.INFRASTRUCTURE, message=message, report=report)
+
+
+def _container(episode: Episode, name: str) -> ContainerFacts | None:
+    return episode.pod.container(name) if episode.pod else None
+
+
+def _runs(container: ContainerFacts | None) -> bool:
+    return container is not None and container.state is ContainerState.RUNNING
+
+
+def _ended(container: ContainerFacts | None) -> bool:
+    return container is not None and container.state is ContainerState.TERMINATED

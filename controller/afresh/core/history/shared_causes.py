@@ -1,0 +1,316 @@
+"""The causes that many packages meet together, and the key under which each of them is one cause.
+
+Owns the table: what is tried how often, which stage of an episode proves that the cause is gone,
+and which keys a package depends on. Knows nothing of records and of what is known of a cause now:
+that is `core.shared_waits`. Pure.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import IntEnum, StrEnum
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage
+from afresh.contract.outcomes import backoff_after
+from afresh.contract.pod_layout import AGENT, RUNNER, VERIFY
+from afresh.contract.sentences import with_details
+from afresh.contract.stable_words import steady
+from afresh.contract.words import Outcome
+from afresh.core.names import short_hash
+from afresh.core.observed import ContainerFacts, ContainerState, Episode
+from afresh.core.reasons import Reason
+from afresh.core.repository_url import normalized_url
+
+KEY_LENGTH = 1300
+PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
+# What the kubelet says of a container of which it knows nothing: it may never have started.
+STATUS_LOST = "ContainerStatusUnknown"
+# Stands for the images of all containers that something in the cluster adds to pods.
+ADDED = "added"
+NO_SUCH_IMAGE = re.compile(
+    r"not found|manifest unknown|denied|unauthorized|authentication|no such image|does not exist",
+    re.IGNORECASE,
+)
+
+
+class Cause(StrEnum):
+    """What keeps several packages from going on, and is no subtask's own doing."""
+
+    IMAGE = "ImagePull"
+    FIT = "NeverFits"
+    REFUSAL = "Refusal"
+    REPOSITORY = "Repository"
+
+
+class Stage(IntEnum):
+    """How far an episode has come."""
+
+    NONE = 0
+    POD = 1
+    SCHEDULED = 2
+    STARTED = 3  # every container, so every image was there
+    PREPARED = 4  # the repository has answered
+
+
+class Refusal(StrEnum):
+    """What refuses a Job or its pod: the class of the API server's words."""
+
+    QUOTA = "Quota"
+    LIMIT_RANGE = "LimitRange"
+    POD_SECURITY = "PodSecurity"
+    WEBHOOK = "Webhook"
+    POLICY = "Policy"
+    ACCOUNT = "ServiceAccount"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """One cause as one episode shows it.
+
+    `subject` is what its key is made of: an image, a class of refusal, or empty. `reason` is the
+    package's, and `message` a sentence with the remedy first.
+    """
+
+    cause: Cause
+    subject: str = ""
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One cause: the stage that ends it, the pause between tries, who tries, and its keys.
+
+    `subjects` are those that a package depends on; `key` is what one of them is known by.
+    """
+
+    ends_at: Stage
+    pause: Callable[[int], timedelta]
+    tries_without_agent: bool = False
+    subjects: Callable[[WorkPackage, AgentClass], tuple[str, ...]]
+    key: Callable[[WorkPackage, AgentClass, str], str]
+
+
+def images_of(package: WorkPackage, agent_class: AgentClass) -> tuple[str, ...]:
+    """Return the images of the package's episodes, but for the runner's."""
+    agent = package.spec.image or agent_class.spec.image
+    verifies = (package.verify_of(entry).image for entry in package.spec.subtasks)
+    return tuple(sorted({agent, *(image for image in verifies if image)}))
+
+
+def _image_key(_: WorkPackage, agent_class: AgentClass, image: str) -> str:
+    secrets = sorted(item.name for item in agent_class.spec.pod.image_pull_secrets)
+    return " ".join([image, *([short_hash(*secrets)] if secrets else [])])
+
+
+def _shape_key(package: WorkPackage, agent_class: AgentClass, _: str) -> str:
+    """Name what the scheduler looks at: requests, selector and tolerations."""
+    own, pod = package.spec.resources, agent_class.spec.pod
+    shape = (
+        agent_class.spec.resources.model_dump_json(),
+        own.model_dump_json() if own else "",
+        str(sorted(pod.node_selector.items())),
+        str(pod.tolerations),
+        pod.runtime_class_name or "",
+    )
+    return f"{agent_class.metadata.name} {short_hash(*shape)}"
+
+
+# These look at what the pod is like, which the class says; the others are the namespace's alone.
+_LOOKS_AT_POD = frozenset({Refusal.LIMIT_RANGE, Refusal.POD_SECURITY, Refusal.POLICY})
+
+
+def _refusal_key(_: WorkPackage, agent_class: AgentClass, kind: str) -> str:
+    return f"{kind} {agent_class.metadata.name}" if kind in _LOOKS_AT_POD else kind
+
+
+def _repository_key(package: WorkPackage, _: AgentClass, __: str) -> str:
+    repository = package.spec.repository
+    return f"{normalized_url(repository.url)} {repository.secret_name or ''}".strip()[:KEY_LENGTH]
+
+
+TABLE: dict[Cause, Row] = {
+    Cause.IMAGE: Row(
+        ends_at=Stage.STARTED,
+        pause=backoff_after,
+        subjects=lambda package, agent_class: (RUNNER, ADDED, *images_of(package, agent_class)),
+        key=_image_key,
+    ),
+    Cause.FIT: Row(
+        ends_at=Stage.SCHEDULED,
+        pause=backoff_after,
+        subjects=lambda *_: ("",),
+        key=_shape_key,
+    ),
+    Cause.REFUSAL: Row(
+        ends_at=Stage.POD,
+        pause=backoff_after,
+        subjects=lambda *_: tuple(Refusal),
+        key=_refusal_key,
+    ),
+    Cause.REPOSITORY: Row(
+        ends_at=Stage.PREPARED,
+        pause=backoff_after,
+        tries_without_agent=True,
+        subjects=lambda *_: ("",),
+        key=_repository_key,
+    ),
+}
+
+
+def keys_of(package: WorkPackage, agent_class: AgentClass) -> tuple[tuple[Cause, str], ...]:
+    """Return every key that the package depends on: one per image, and a few more."""
+    return tuple(
+        (cause, row.key(package, agent_class, subject))
+        for cause, row in TABLE.items()
+        for subject in row.subjects(package, agent_class)
+    )
+
+
+def stage_of(episode: Episode) -> Stage:
+    """Return how far the episode has come, as far as is known."""
+    report, pod = episode.report, episode.pod
+    if report and ("prepared" in report.phases or any(item.commit for item in report.results)):
+        return Stage.PREPARED
+    if report and not episode.members and report.final and not report.results:
+        return Stage.PREPARED
+    if pod is None:
+        return Stage.NONE
+    started = [_has_started(item) for item in pod.containers]
+    if started and all(started):
+        return Stage.STARTED
+    return Stage.SCHEDULED if pod.scheduled or pod.containers else Stage.POD
+
+
+def _has_started(container: ContainerFacts) -> bool:
+    has_ended = container.state is ContainerState.TERMINATED and container.reason != STATUS_LOST
+    return container.started or has_ended
+
+
+def trouble_at_start(episode: Episode) -> Trouble | None:
+    """Return what keeps the episode's pod from starting, where it is a cause of the table."""
+    pod = episode.pod
+    if pod is None:
+        return refusal_trouble(episode.refusal) if episode.refusal else None
+    if pod.unschedulable:
+        return _fit_trouble(pod.unschedulable) if never_fits(pod.unschedulable) else None
+    for item in pod.containers:
+        if item.state is ContainerState.WAITING and item.reason in PULL_WAITING:
+            return _image_trouble(item.name, item.image, item.message or item.reason)
+    return None
+
+
+def _image_trouble(container: str, image: str, said: str) -> Trouble:
+    if container == RUNNER:
+        subject, remedy = RUNNER, "Correct the chart's runner.image"
+    elif container not in (AGENT, VERIFY):
+        subject, remedy = ADDED, f"Correct the image {image} where the cluster adds it to pods"
+    else:
+        subject = image
+        remedy = f"Correct the image {image} of the package or its class"
+    missing = NO_SUCH_IMAGE.search(said)
+    return Trouble(
+        cause=Cause.IMAGE,
+        subject=subject,
+        reason=str(Outcome.CONFIG) if missing else Reason.IMAGE_NOT_PULLED,
+        message=with_details(
+            f"{remedy}, or make it available to the nodes: the container {container} cannot start.",
+            steady(said),
+        ),
+    )
+
+
+def _fit_trouble(said: str) -> Trouble:
+    return Trouble(
+        cause=Cause.FIT,
+        reason=Reason.NEVER_FITS,
+        message=with_details(
+            "Lower the requests, correct the node selector or the tolerations of the package's "
+            "class, or add a node that fits: no node can ever hold the pod.",
+            steady(said),
+        ),
+    )
+
+
+_NOT_HELPFUL = re.compile(r"0/(\d+) nodes are available: (\d+) Preemption is not helpful")
+# What is said of a node that is away for a while, or kept for others by hand.
+_PASSES = re.compile(r"were unschedulable|node\.kubernetes\.io/|node\.cloudprovider\.")
+
+
+def never_fits(said: str) -> bool:
+    """Whether no node that there is could hold the pod, were it empty; by the scheduler's words."""
+    if _PASSES.search(said) or re.search(r"0/0 nodes|no nodes available", said):
+        return False
+    found = _NOT_HELPFUL.search(said.partition("preemption:")[2])
+    if found:
+        return found[1] == found[2]
+    return (
+        "preemption:" not in said
+        and "0/" in said
+        and not re.search(r"Insufficient|Too many pods", said)
+    )
+
+
+_REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
+    (Refusal.QUOTA, r"exceeded quota|failed quota",
+     "Raise the quota of the namespace, or let what runs there end"),
+    (Refusal.POD_SECURITY, r"violates PodSecurity",
+     "Label the namespace with a Pod Security level that admits the pods"),
+    (Refusal.LIMIT_RANGE,
+     r"(maximum|minimum) \S+ (usage|storage) per|per (Pod|Container) is \S+, but (limit|request)"
+     r"|LimitRange|max limit to request ratio",
+     "Change the LimitRange of the namespace, or the resources of the package or its class"),
+    (Refusal.WEBHOOK, r"failed (to call|calling) webhook",
+     "Bring the admission webhook back"),
+    (Refusal.POLICY, r"denied the request|denied request|ValidatingAdmissionPolicy",
+     "Do what the admission policy asks, or change it"),
+    (Refusal.ACCOUNT, r"looking up service account|serviceaccount \S+ not found",
+     "Create the ServiceAccount of the namespace"),
+)  # fmt: skip
+
+
+def refused_message(said: str) -> str:
+    """Return what is said of a refusal that is nobody else's."""
+    return with_details(
+        "The cluster refuses what the next episode needs; correct what the details name, and it is "
+        "asked for once more within a minute.",
+        steady(said),
+    )
+
+
+def refusal_trouble(said: str) -> Trouble | None:
+    """Return the trouble that the API server's refusal is, where others will be refused alike."""
+    for kind, pattern, remedy in _REFUSALS:
+        if re.search(pattern, said, re.IGNORECASE):
+            return Trouble(
+                cause=Cause.REFUSAL,
+                subject=kind,
+                reason=Reason.START_REFUSED,
+                message=with_details(
+                    f"{remedy}; the cluster refuses what the next episode needs.", steady(said)
+                ),
+            )
+    return None
+
+
+_REMOTE_OUTCOMES = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH, Outcome.CONFIG})
+
+
+def trouble_at_end(episode: Episode, outcome: Outcome, message: str) -> Trouble | None:
+    """Return the trouble that a runner has ended with before it had fetched: its repository."""
+    report = episode.report
+    if report is None or not report.final or outcome not in _REMOTE_OUTCOMES:
+        return None
+    if "runnerStarted" not in report.phases or "prepared" in report.phases:
+        return None
+    # A refused push is a rule of one branch, or of what is on it: each package tries by itself.
+    if not any(item.is_servers and not item.unpushed for item in report.results):
+        return None
+    unreachable = outcome is Outcome.INFRASTRUCTURE
+    return Trouble(
+        cause=Cause.REPOSITORY,
+        reason=Reason.GIT_UNREACHABLE if unreachable else str(outcome),
+        message=message,
+    )

@@ -1,0 +1,93 @@
+"""How much work one agent context is given: from what is ready to the batches of new episodes.
+
+Owns the context modes (S0-2, S3-2, S3-3). The mode decides nothing but this. Pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from afresh.api.package_status import SubtaskRecord
+from afresh.api.phases import SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import Context
+from afresh.contract.words import ContextMode
+from afresh.core.policy import graph
+
+MOST_IN_BATCH = 25
+_EPIC = re.compile(r"[^.]*?(\d+)\.")
+
+Batch = tuple[SubtaskEntry, ...]
+
+
+def batches(
+    entries: Sequence[SubtaskEntry],
+    records: Mapping[str, SubtaskRecord],
+    due: Sequence[SubtaskEntry],
+    context: Context,
+) -> list[Batch]:
+    """Return the batches of the episodes that may start now, the first in list order first.
+
+    `due` are the subtasks that are ready and need not wait. A batch goes on with whatever the
+    subtasks before it in the batch make ready.
+    """
+    waiting = {entry.id for entry in graph.ready(entries, records)} - {item.id for item in due}
+    taken: set[str] = set()
+    found = []
+    for first in due:
+        if first.id in taken:
+            continue
+        batch = _batch(first, entries, records, context, frozenset(taken | waiting))
+        taken |= {entry.id for entry in batch}
+        found.append(batch)
+    return found
+
+
+def epic_of(entry: SubtaskEntry) -> str:
+    """Return the epic: the field, else the number before the first dot of the id or the title."""
+    if entry.epic:
+        return entry.epic
+    matches = (_EPIC.match(text) for text in (entry.id, entry.title))
+    return next((match[1] for match in matches if match), "")
+
+
+def _batch(
+    first: SubtaskEntry,
+    entries: Sequence[SubtaskEntry],
+    records: Mapping[str, SubtaskRecord],
+    context: Context,
+    not_these: frozenset[str],
+) -> Batch:
+    """Do in thought what the episode would do: one subtask after another, in list order."""
+    batch = [first]
+    done = {name for name, record in records.items() if graph.satisfied(record)} | {first.id}
+    while len(batch) < _most(context):
+        follower = _next_ready(entries, records, done, not_these)
+        if follower is None:
+            break
+        if context.mode is ContextMode.FRESH_PER_EPIC and epic_of(follower) != epic_of(first):
+            break
+        batch.append(follower)
+        done.add(follower.id)
+    return tuple(batch)
+
+
+def _most(context: Context) -> int:
+    if context.mode is ContextMode.FRESH_PER_SUBTASK:
+        return 1
+    if context.mode is ContextMode.FRESH_PER_EPIC and context.reset_interval:
+        return min(context.reset_interval, MOST_IN_BATCH)
+    return MOST_IN_BATCH
+
+
+def _next_ready(
+    entries: Sequence[SubtaskEntry],
+    records: Mapping[str, SubtaskRecord],
+    done: set[str],
+    not_these: frozenset[str],
+) -> SubtaskEntry | None:
+    for entry in entries:
+        if entry.id in done or entry.id in not_these:
+            continue
+        if records[entry.id].phase is SubtaskPhase.PENDING and done.issuperset(entry.depends_on):
+            return entry
+    return None

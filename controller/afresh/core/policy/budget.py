@@ -1,0 +1,57 @@
+"""What is left of a package's budget, and what of that one more episode may use. Pure."""
+
+from collections.abc import Iterable
+from decimal import ROUND_DOWN, Decimal
+
+from afresh.api.package_status import BudgetShare, Usage
+from afresh.api.work_package import Budget as Limits
+from afresh.contract.order import LEAST_TOKENS, Budget
+from afresh.core.history.usage import tokens_of
+from afresh.core.observed import Episode
+
+MILLIONTH = Decimal("0.000001")
+
+
+def is_spent(limits: Limits | None, usage: Usage) -> bool:
+    """Whether the package has used all that it may; what is left may be too little to use."""
+    if limits is None:
+        return False
+    tokens = limits.max_tokens is not None and tokens_of(usage) > limits.max_tokens - LEAST_TOKENS
+    cost = limits.max_cost_usd is not None and (usage.cost_usd or 0) >= limits.max_cost_usd
+    return tokens or cost
+
+
+def shares(
+    limits: Limits | None, usage: Usage, live: Iterable[Episode], starts: int
+) -> Budget | None:
+    """Return what each of `starts` new episodes may use; None: no limit.
+
+    What live episodes were given is set aside, so that all together cannot use more than there is.
+    Raises ValueError when too little is left for them.
+    """
+    if limits is None:
+        return None
+    given = [episode.budget for episode in live if episode.budget]
+    tokens = cost = None
+    if limits.max_tokens is not None:
+        aside = sum(budget.max_tokens or 0 for budget in given)
+        tokens = (limits.max_tokens - tokens_of(usage) - aside) // starts
+    if limits.max_cost_usd is not None:
+        kept = sum((Decimal(budget.max_cost_usd or 0) for budget in given), Decimal(0))
+        left = limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept
+        # Never up: the shares together are at most what is left.
+        cost = (left / starts).quantize(MILLIONTH, rounding=ROUND_DOWN)
+    if (tokens is not None and tokens < LEAST_TOKENS) or (cost is not None and cost <= 0):
+        raise ValueError("nothing is left of the budget")
+    return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:f}")
+
+
+def is_enough(share: Budget | None, insufficient: BudgetShare | None) -> bool:
+    """Whether a share of the budget is more than what was not enough."""
+    if share is None or insufficient is None:
+        return True
+    tokens, cost = insufficient.max_tokens, insufficient.max_cost_usd
+    more_tokens = tokens is None or (share.max_tokens or 0) > tokens
+    more_money = cost is None or Decimal(share.max_cost_usd or 0) > cost
+    # Of two limits only one may have been too low, and nobody has kept which.
+    return (tokens is not None and more_tokens) or (cost is not None and more_money)

@@ -1,0 +1,40 @@
+"""Which batches may run at the same time, by the files that their subtasks may change.
+
+Owns what follows from a conflict: an agent that is paid twice costs more than one that waits. Pure.
+"""
+
+from collections.abc import Sequence
+
+from afresh.contract.overlap import overlap
+from afresh.core.policy.batches import Batch
+
+
+def side_by_side(
+    found: Sequence[Batch], live: Sequence[Batch], conflicts: Sequence[str], *, most: int
+) -> list[Batch]:
+    """Return up to `most` of the batches, in order, that do not meet each other or what is live.
+
+    Subtasks whose `files` overlap meet. One without `files` meets nobody, until there have been
+    conflicts: then all meet that may change the same paths again.
+    """
+    chosen: list[Batch] = []
+    for batch in found:
+        if len(chosen) >= most:
+            break
+        if not any(_meet(batch, other, conflicts) for other in (*live, *chosen)):
+            chosen.append(batch)
+    return chosen
+
+
+def _meet(one: Batch, other: Batch, conflicts: Sequence[str]) -> bool:
+    if conflicts and _is_held(one, conflicts) and _is_held(other, conflicts):
+        return True
+    return any(
+        first.files and second.files and overlap(first.files, second.files)
+        for first in one
+        for second in other
+    )
+
+
+def _is_held(batch: Batch, conflicts: Sequence[str]) -> bool:
+    return any(not entry.files or overlap(entry.files, conflicts) for entry in batch)

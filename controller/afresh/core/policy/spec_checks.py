@@ -1,0 +1,128 @@
+"""The rules about what must be so before anything starts: the spec, the branch, the class.
+
+Each is named as the fact that it finds, and stalls the package with what to do about it.
+"""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from afresh.api.work_package import WorkPackage
+from afresh.core.decision import RuleResult
+from afresh.core.history.replay import PackageState
+from afresh.core.observed import Observed
+from afresh.core.policy import graph
+from afresh.core.policy.ceilings import excesses
+from afresh.core.policy.results import stall
+from afresh.core.policy.unsupported import unsupported
+from afresh.core.reasons import Reason
+
+
+def spec_invalid(seen: Observed, state: PackageState) -> RuleResult | None:
+    """The package asks for something that cannot be; only an edit helps."""
+    entries = seen.package.spec.subtasks
+    alike = graph.same_name(entries)
+    if alike:
+        return stall(
+            Reason.INVALID_SPEC,
+            f"The subtask ids {alike[0]} and {alike[1]} differ only in case; rename one.",
+        )
+    path = graph.cycle(entries)
+    if not path:
+        return None
+    return stall(
+        Reason.INVALID_SPEC,
+        f"spec.subtasks depend on each other in a circle: {' -> '.join(path)}; remove one "
+        "dependsOn.",
+    )
+
+
+def branch_in_use(seen: Observed, state: PackageState) -> RuleResult | None:
+    """Another package of the namespace works on the same branch."""
+    if seen.rival is None:
+        return None
+    return stall(
+        Reason.BRANCH_IN_USE,
+        f"The branch {seen.package.branch} of this repository is worked on by the package "
+        f"{seen.rival}; delete that package, or make this one anew with another "
+        "spec.repository.branch.",
+    )
+
+
+def class_not_found(seen: Observed, state: PackageState) -> RuleResult | None:
+    """The package names a class that does not exist."""
+    if seen.agent_class:
+        return None
+    return stall(
+        Reason.AGENT_CLASS_NOT_FOUND,
+        f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
+        "spec.agentClassName.",
+    )
+
+
+def image_not_allowed(seen: Observed, state: PackageState) -> RuleResult | None:
+    """The package brings an image, its own or verify's, that its class does not allow."""
+    if seen.agent_class is None:
+        return None
+    allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
+    strange = (
+        image
+        for image in _images(seen.package)
+        if not any(fnmatchcase(image, pattern) for pattern in allowed)
+    )
+    image = next(strange, None)
+    if image is None:
+        return None
+    return stall(
+        Reason.IMAGE_NOT_ALLOWED,
+        f"The image {image} is not allowed by the AgentClass "
+        f"{seen.package.spec.agent_class_name}; use its image or have it added to "
+        "spec.allowedImages there.",
+    )
+
+
+def _images(package: WorkPackage) -> Iterator[str]:
+    """Yield the images that the package itself names."""
+    verifies = (package.verify_of(entry) for entry in package.spec.subtasks)
+    for image in (package.spec.image, *(verify.image for verify in verifies)):
+        if image is not None:
+            yield image
+
+
+def not_supported(seen: Observed, state: PackageState) -> RuleResult | None:
+    """The package or its class sets a field that this version does not act on."""
+    if seen.agent_class is None:
+        return None
+    sentence = next(unsupported(seen.package.spec, seen.agent_class.spec), None)
+    return stall(Reason.NOT_SUPPORTED, sentence) if sentence else None
+
+
+def unpriced_model(seen: Observed, state: PackageState) -> RuleResult | None:
+    """A budget in US dollars can only hold where the model has a price."""
+    limits, agent_class = seen.package.spec.budget, seen.agent_class
+    if limits is None or limits.max_cost_usd is None or agent_class is None:
+        return None
+    spec = agent_class.spec
+    globs = [price.model for price in spec.pricing]
+    if globs and (spec.model is None or any(fnmatchcase(spec.model, glob) for glob in globs)):
+        return None
+    return stall(
+        Reason.UNPRICED_MODEL,
+        "spec.budget.maxCostUSD needs a price for the model of the AgentClass "
+        f"{seen.package.spec.agent_class_name}; have it added to spec.pricing there, or use "
+        "spec.budget.maxTokens.",
+    )
+
+
+def above_ceiling(seen: Observed, state: PackageState) -> RuleResult | None:
+    """The package asks for more than its class allows."""
+    if seen.agent_class is None:
+        return None
+    first = next(excesses(seen.package.spec, seen.agent_class.spec), None)
+    if first is None:
+        return None
+    field, asked, allowed = first
+    return stall(
+        Reason.ABOVE_CEILING,
+        f"{field} is {asked}, and the AgentClass {seen.package.spec.agent_class_name} allows "
+        f"{allowed}; lower it or have spec.ceilings raised there.",
+    )

@@ -1,0 +1,34 @@
+"""What every stage of one episode works with.
+
+Owns no behaviour; `run` builds it once.
+"""
+
+from dataclasses import dataclass
+
+from afresh.contract.order import Order
+from afresh.episode.container.channel import Channel
+from afresh.episode.gateway.meter import Meter
+from afresh.episode.git.repository import GitRepository
+from afresh.episode.paths import Paths
+from afresh.episode.reporting.log import Log
+from afresh.episode.reporting.reporter import Reporter
+
+# The commands that the agent's container and verify's run.
+SETUP = "setup"
+AGENT = "agent"
+VERIFY = "verify"
+FIND = "find"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeContext:
+    """The Order, the places, and the ways to act."""
+
+    order: Order
+    paths: Paths
+    git: GitRepository
+    log: Log
+    meter: Meter
+    reporter: Reporter
+    agent_control: Channel
+    verify_control: Channel

@@ -1,0 +1,1 @@
+"""The dialects of model endpoints: requests, answers, usage, faults."""

@@ -1,0 +1,186 @@
+"""The Anthropic Messages API, as far as the gateway reads it."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.providers.anthropic_requests import AnthropicRequests
+from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
+
+MESSAGES = "/v1/messages"
+COUNT_TOKENS = "/v1/messages/count_tokens"
+_MODELS = re.compile(r"/v1/models(/[A-Za-z0-9][\w.:@-]*)?")
+_HEADERS = frozenset(
+    {
+        "anthropic-beta",
+        "anthropic-dangerous-direct-browser-access",
+        "anthropic-version",
+        "x-app",
+    }
+)
+_QUERY = frozenset({"beta", "limit", "before_id", "after_id"})
+_LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
+_COUNTS = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+}
+_FAULT_OF_TYPE = {
+    "authentication_error": Fault.KEY_REFUSED,
+    "permission_error": Fault.KEY_REFUSED,
+    "billing_error": Fault.NO_CREDIT,
+    "rate_limit_error": Fault.RATE_LIMITED,
+    "overloaded_error": Fault.UNAVAILABLE,
+    "api_error": Fault.UNAVAILABLE,
+    "timeout_error": Fault.UNAVAILABLE,
+    "request_too_large": Fault.TOO_LONG,
+}
+
+
+class AnthropicApi:
+    """See `model_api.ModelApi`."""
+
+    default_endpoint = "https://api.anthropic.com"
+    requests = AnthropicRequests()
+
+    def route(self, method: str, path: str) -> Route:
+        """Generate, count tokens and list models; `/` is asked by the CLI at its start."""
+        if method == "POST" and path == MESSAGES:
+            return Route.GENERATE
+        if method == "POST" and path == COUNT_TOKENS:
+            return Route.FORWARD
+        if method == "GET" and _MODELS.fullmatch(path):
+            return Route.FORWARD
+        if method in ("GET", "HEAD") and path == "/":
+            return Route.LOCAL
+        return Route.FORBIDDEN
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """Return the key's header."""
+        return {"x-api-key": key}
+
+    def is_passed_header(self, name: str) -> bool:
+        """Tell what the API reads, and what the SDKs say of themselves."""
+        return name in _HEADERS or name.startswith("x-stainless-")
+
+    def is_returned_header(self, name: str) -> bool:
+        """Tell the limits, and what the API says of itself."""
+        return name.startswith("anthropic-")
+
+    def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
+        """Return what the API reads."""
+        return kept_query(query, _QUERY)
+
+    def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
+        """Set the model, which is in the body."""
+        asked["model"] = model
+        return path
+
+    def make_metered(self, path: str, asked: dict[str, Any]) -> None:
+        """Every answer tells its usage unasked."""
+
+    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+        """Take in one server-sent event."""
+        match event.get("type"):
+            case "message_start":
+                answer.began = True
+                message = mapping_of(event.get("message"))
+                answer.model = str(message.get("model") or "")
+                _count(answer.tokens, message)
+            case "message_delta":
+                _count(answer.tokens, event)
+                answer.is_counted |= _tells_output(event)
+                if mapping_of(event.get("delta")).get("stop_reason"):
+                    answer.stopping = True
+            case "message_stop":
+                answer.stopping = answer.ended = True
+            case "error":
+                kind = mapping_of(event.get("error")).get("type")
+                answer.fault = _FAULT_OF_TYPE.get(str(kind), Fault.REJECTED)
+
+    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+        """Take in a whole message."""
+        if message.get("type") != "message":
+            return
+        answer.began = answer.stopping = answer.ended = True
+        answer.model = str(message.get("model") or "")
+        answer.is_counted = _tells_output(message)
+        _count(answer.tokens, message)
+
+    def fault_of(self, status: int, body: bytes) -> Fault:
+        """Tell by the status first, and by the text only where the status says too little."""
+        text = body.decode(errors="replace").lower()
+        if status == 400:
+            return _fault_of_bad_request(text)
+        if status == 429 and "extra usage is required" in text:
+            return Fault.NO_CREDIT  # what the account has not paid for; no wait helps
+        by_status = {
+            401: Fault.KEY_REFUSED,
+            402: Fault.NO_CREDIT,
+            403: Fault.KEY_REFUSED,
+            413: Fault.TOO_LONG,
+            429: Fault.RATE_LIMITED,
+        }
+        if status in by_status:
+            return by_status[status]
+        if status < 400 or status in (404, 405):
+            return Fault.NOT_THERE
+        return Fault.UNAVAILABLE if status >= 500 else Fault.REJECTED
+
+    def reset_time(
+        self,
+        headers: Mapping[str, str],
+        body: bytes,  # noqa: ARG002
+        now: float,
+    ) -> float | None:
+        """Prefer Retry-After; else the latest reset of a limit that is used up."""
+        wait = number_of(headers.get("retry-after", ""))
+        if wait is not None:
+            return now + wait
+        unified = headers.get("anthropic-ratelimit-unified-reset", "")
+        if unified.isdecimal():
+            return float(unified)
+        resets = [
+            _epoch(headers.get(f"anthropic-ratelimit-{kind}-reset", ""))
+            for kind in _LIMIT_KINDS
+            if headers.get(f"anthropic-ratelimit-{kind}-remaining") == "0"
+        ]
+        return max((reset for reset in resets if reset), default=None)
+
+    def refusal(self, message: str) -> bytes:
+        """Return an error that the CLI shows and does not repeat the request for."""
+        error = {"type": "invalid_request_error", "message": message}
+        return json.dumps({"type": "error", "error": error}).encode()
+
+
+def _fault_of_bad_request(text: str) -> Fault:
+    if "credit balance" in text or "api usage limits" in text:
+        return Fault.NO_CREDIT
+    if "organization has been disabled" in text:
+        return Fault.KEY_REFUSED
+    if "too long" in text or "context window" in text or "context limit" in text:
+        return Fault.TOO_LONG
+    return Fault.REJECTED
+
+
+def _count(tokens: Tokens, holder: Mapping[str, Any]) -> None:
+    usage = mapping_of(holder.get("usage"))
+    for name, wire_name in _COUNTS.items():
+        value = count_of(usage.get(wire_name))
+        if value is not None:
+            setattr(tokens, name, value)
+
+
+def _tells_output(holder: Mapping[str, Any]) -> bool:
+    return count_of(mapping_of(holder.get("usage")).get(_COUNTS["output"])) is not None
+
+
+def _epoch(text: str) -> float | None:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,163 @@
+"""The Gemini API, as far as the gateway reads it. What its errors mean is `gemini_faults`.
+
+The model stands in the path. A stream has no last event of its own: the piece that gives the reason
+for the end is the last one that counts.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.providers.gemini_faults import fault_of_error, read_error, wait_of_error
+from afresh.episode.gateway.providers.gemini_requests import GeminiRequests
+from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
+
+_VERSION = r"/v1(?:beta)?"
+_NAME = r"[A-Za-z0-9][\w.-]*"
+_ASK = re.compile(
+    rf"(?P<before>{_VERSION}/models/){_NAME}"
+    r":(?P<method>generateContent|streamGenerateContent|countTokens)"
+)
+_MODELS = re.compile(rf"{_VERSION}/models(/{_NAME})?")
+# One form of each answer, whatever is asked for: a choice of fields could leave out the usage, and
+# a list in place of a stream would be metered at its end only.
+_FORMS = {"generateContent": "alt=json", "streamGenerateContent": "alt=sse", "countTokens": ""}
+_PAGE = frozenset({"pageSize", "pageToken"})
+
+
+class GeminiApi:
+    """See `model_api.ModelApi`."""
+
+    default_endpoint = "https://generativelanguage.googleapis.com"
+    requests = GeminiRequests()
+
+    def route(self, method: str, path: str) -> Route:
+        """Generate, count tokens and list models."""
+        asked = _ASK.fullmatch(path)
+        if method == "POST" and asked:
+            return Route.FORWARD if asked["method"] == "countTokens" else Route.GENERATE
+        if method == "GET" and _MODELS.fullmatch(path):
+            return Route.FORWARD
+        return Route.FORBIDDEN
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """Return the key's header."""
+        return {"x-goog-api-key": key}
+
+    def is_passed_header(self, name: str) -> bool:
+        """Tell what the client says of itself; others of that kind stand for parts of a query."""
+        return name == "x-goog-api-client"
+
+    def is_returned_header(self, name: str) -> bool:  # noqa: ARG002
+        """Tell none besides what all APIs have."""
+        return False
+
+    def passed_query(self, path: str, query: str) -> str:
+        """Return the form of an answer, or the page of a list. A key never passes."""
+        asked = _ASK.fullmatch(path)
+        if asked:
+            return _FORMS[asked["method"]]
+        return kept_query(query, _PAGE)
+
+    def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
+        """Set the model in the path, and where the body names one too."""
+        parts = _ASK.fullmatch(path)
+        if parts is None:
+            return path
+        for holder in (asked, asked.get("generateContentRequest")):
+            if isinstance(holder, dict) and "model" in holder:
+                holder["model"] = f"models/{model}"
+        return f"{parts['before']}{model}:{parts['method']}"
+
+    def make_metered(self, path: str, asked: dict[str, Any]) -> None:
+        """Every answer tells its usage unasked."""
+
+    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+        """Take in a piece of a stream; its counts are those of the whole answer so far."""
+        error = read_error(event)
+        if error:
+            answer.fault = fault_of_error(error.code, error)
+            return
+        usage = mapping_of(event.get("usageMetadata"))
+        candidates = _candidates(event)
+        blocked = mapping_of(event.get("promptFeedback")).get("blockReason")
+        if not (usage or candidates or blocked):
+            return
+        answer.began = True
+        answer.model = str(event.get("modelVersion") or answer.model).removeprefix("models/")
+        _count(answer.tokens, usage)
+        answer.is_counted |= bool(usage)
+        if any(candidate.get("finishReason") for candidate in candidates):
+            answer.stopping = answer.ended = True
+            if usage and not _number(usage, "candidatesTokenCount") and _is_empty(candidates):
+                answer.fault = Fault.EMPTY
+        elif blocked and not candidates:
+            answer.stopping = answer.ended = True
+            answer.fault = Fault.REJECTED
+
+    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+        """Take in a whole answer, which has the form of a piece."""
+        self.take_event(answer, message)
+
+    def fault_of(self, status: int, body: bytes) -> Fault:
+        """Tell by what the error says of itself, else by the status."""
+        return fault_of_error(status, read_error(_json(body)))
+
+    def reset_time(self, headers: Mapping[str, str], body: bytes, now: float) -> float | None:
+        """Prefer Retry-After; else what the error advises."""
+        after = number_of(headers.get("retry-after", ""))
+        if after is not None:
+            return now + after
+        error = read_error(_json(body))
+        wait = wait_of_error(error) if error else None
+        return None if wait is None else now + wait
+
+    def refusal(self, message: str) -> bytes:
+        """Return an error that the CLI shows and does not repeat the request for."""
+        error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
+        return json.dumps({"error": error}).encode()
+
+
+def _count(tokens: Tokens, usage: Mapping[str, Any]) -> None:
+    """Replace what has been counted. What was read from a cache is part of the prompt."""
+    if not usage:
+        return
+    prompt = _number(usage, "promptTokenCount") + _number(usage, "toolUsePromptTokenCount")
+    cached = min(_number(usage, "cachedContentTokenCount"), prompt)
+    output = _number(usage, "candidatesTokenCount") + _number(usage, "thoughtsTokenCount")
+    tokens.input = prompt - cached
+    tokens.cache_read = cached
+    tokens.output = max(tokens.output, output)  # a late piece may leave a part out
+
+
+def _is_empty(candidates: list[Mapping[str, Any]]) -> bool:
+    """Whether they stop as if all had been said, and say nothing. Thoughts are not words."""
+    for candidate in candidates:
+        parts = mapping_of(candidate.get("content")).get("parts")
+        said = [part for part in parts if _says(part)] if isinstance(parts, list) else []
+        if said or candidate.get("finishReason") != "STOP":
+            return False
+    return True
+
+
+def _says(part: object) -> bool:
+    said = mapping_of(part)
+    return not said.get("thought") and any(said.get(name) for name in ("text", "functionCall"))
+
+
+def _candidates(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = event.get("candidates")
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _number(holder: Mapping[str, Any], name: str) -> int:
+    return count_of(holder.get(name)) or 0
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,72 @@
+"""Who the commits for the branch are by, and their signatures.
+
+Owns the signing key's private copy and the one program that reads it. Commits that only an agent
+sees are not made here: they are by nobody in particular.
+"""
+
+import subprocess
+from functools import partial
+from pathlib import Path
+
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.episode.credentials import SSH_KEY, SecretMount, private
+from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.repository import LOCAL_ENVIRONMENT, GitRepository, Seal, search_path
+from afresh.episode.paths import Paths
+from afresh.episode.stopped import SubtaskStopped
+
+KEY = "signing-key"
+SIGN_SECONDS = 30
+
+
+def commit(git: GitRepository, order: Order, tree: str, parent: str | None, text: str) -> str:
+    """Write a commit as the Order wants those of the branch, and return its id.
+
+    Raises GitError if it cannot be signed.
+    """
+    author, seal = order.repository.author, Seal()
+    if author:
+        seal = Seal(author=f"{author.name} <{author.email}>")
+    if order.repository.signing_secret_name:
+        seal = Seal(author=seal.author, sign=partial(_sign, git.git_dir / KEY))
+    return git.commit_tree(tree, parent, text, seal=seal)
+
+
+def prepare_key(order: Order, paths: Paths) -> None:
+    """Make ready to sign. Raises Ended if the Secret has no key that signs."""
+    name = order.repository.signing_secret_name
+    if name is None:
+        return
+    secret = SecretMount(
+        name=name,
+        namespace=order.package.partition("/")[0],
+        field="spec.repository.signing.secretName of the WorkPackage",
+        directory=paths.signing_secret,
+    )
+    key = paths.git_dir / KEY
+    private(key, secret.require(SSH_KEY) + "\n")
+    try:
+        _sign(key, b"")
+    except GitError as error:
+        raise SubtaskStopped(
+            Outcome.CONFIG,
+            f'The key "{SSH_KEY}" of Secret "{name}" in namespace "{secret.namespace}" cannot '
+            "sign; give it an SSH private key without a passphrase.",
+        ) from error
+
+
+def _sign(key: Path, content: bytes) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603  # arguments are a list, never a shell's
+            ["ssh-keygen", "-Y", "sign", "-n", "git", "-f", str(key)],  # noqa: S607  # the image's
+            input=content,
+            capture_output=True,
+            env={"PATH": search_path(), "LC_ALL": LOCAL_ENVIRONMENT["LC_ALL"]},
+            start_new_session=True,  # without a terminal nobody is asked for a passphrase
+            timeout=SIGN_SECONDS,
+            check=True,
+        )
+    except (subprocess.SubprocessError, OSError) as error:
+        raise GitError("sign", "the commit cannot be signed", fault=Fault.OTHER) from error
+    return done.stdout.decode()

@@ -1,0 +1,1 @@
+"""Files in Git LFS: their content for checkouts, their pointers for commits."""

@@ -1,0 +1,63 @@
+"""Last stage: put the verified commit on the branch, if the branch is still where it was.
+
+Owns the push. A push either moves the branch from the expected commit to this one, or does nothing.
+"""
+
+from collections.abc import Sequence
+
+from afresh.contract.order import Order
+from afresh.contract.overlap import bounded
+from afresh.contract.report import Unpushed
+from afresh.contract.text import one_line
+from afresh.contract.words import Outcome
+from afresh.episode.git import refusals
+from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.fetching import Start
+from afresh.episode.git.repository import REMOTE_SECONDS, GitRepository
+from afresh.episode.stopped import SubtaskStopped
+
+NAMED = 3
+
+
+def push(git: GitRepository, order: Order, start: Start, commit: str) -> None:
+    """Push `commit` by compare-and-swap on what the branch was at the start. Raises Ended.
+
+    The large files that it needs must be on the server: see `shown.publish`.
+    """
+    branch = f"refs/heads/{order.repository.branch}"
+    lease = f"--force-with-lease={branch}:{start.expected}"
+    url = order.repository.url
+    try:
+        git.run(
+            *("push", "--quiet", "--porcelain", "--no-verify", lease),
+            *("--", url, f"{commit}:{branch}"),
+            timeout=REMOTE_SECONDS,
+        )
+    except GitError as error:
+        if error.fault is Fault.MOVED:
+            raise moved(order) from error
+        raise refusals.remote_problem(order, error) from error
+
+
+def is_refusal(ended: SubtaskStopped) -> bool:
+    """Whether a push that ended so was refused by the server: trying again does not help."""
+    return ended.outcome in (Outcome.AUTH, Outcome.CONFIG)
+
+
+def moved(order: Order, paths: Sequence[str] = ()) -> SubtaskStopped:
+    """Return how the episode ends when a push of others came first, to these paths if any."""
+    branch = order.repository.branch
+    if not paths:
+        return SubtaskStopped(
+            Outcome.CONFLICT,
+            f'The branch "{branch}" was changed by somebody else; the work is done again on top of '
+            "that.",
+        )
+    named = ", ".join(one_line(path) for path in paths[:NAMED])
+    more = " and others" if len(paths) > NAMED else ""
+    return SubtaskStopped(
+        Outcome.CONFLICT,
+        f'The work contradicts what others have pushed to the branch "{branch}" in {named}{more}; '
+        "it is done again on top of that.",
+        unpushed=Unpushed(conflicts=bounded(paths)),
+    )

@@ -1,0 +1,63 @@
+"""Puts an agent's changes on top of a branch that has moved, if they do not contradict each other.
+
+Owns the merge and what becomes of the plan. What comes out is a new snapshot, to be verified anew.
+"""
+
+import os
+from dataclasses import replace
+
+from afresh.contract import plan_file
+from afresh.contract.order import Order, Task
+from afresh.contract.overlap import overlap
+from afresh.contract.report import ANY_PATH
+from afresh.contract.words import Marker
+from afresh.episode.git import worktree
+from afresh.episode.git.bare_repositories import BareFolders
+from afresh.episode.git.faults import GitError
+from afresh.episode.git.fetching import Start
+from afresh.episode.git.push import moved
+from afresh.episode.git.repository import GitRepository
+from afresh.episode.git.snapshot import Snapshot, changes_of, refuse_bare
+from afresh.episode.stages.briefing import planned
+
+
+def rebase(git: GitRepository, order: Order, shot: Snapshot, start: Start) -> Snapshot:
+    """Return the changes of `shot` on the head of `start`. Raises Ended if they do not fit."""
+    ours = git.commit_tree(shot.tree, shot.head, "Changes\n")
+    try:
+        # Without this, an unrelated or rewritten branch would be merged from nothing.
+        git.run("merge-base", "--is-ancestor", shot.head, start.head)
+    except GitError as error:
+        raise moved(order) from error
+    try:
+        merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
+    except GitError as error:
+        raise moved(order, _in_both(git, shot, start)) from error
+    refuse_bare(shot.changes, _bare_folders(git, merged))
+    return replace(shot, head=start.head, tree=merged)
+
+
+def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
+    """What two have changed can be a repository together, though neither part of it is one."""
+    bare = BareFolders()
+    for path in os.fsdecode(git.run("ls-tree", "-r", "-t", "-z", "--name-only", tree)).split("\0"):
+        bare.add(path)
+    return bare
+
+
+def _in_both(git: GitRepository, shot: Snapshot, start: Start) -> tuple[str, ...]:
+    """Return the paths that both have changed; that of a folder where one has it as a file."""
+    theirs = [change.path for change in changes_of(git, shot.head, start.head)]
+    theirs = [path for path in theirs if not path.startswith(f"{worktree.STATE}/")]
+    ours = [change.path for change in shot.changes]
+    both = [path for path in ours if overlap((path,), theirs)]
+    return tuple(both) or ANY_PATH
+
+
+def plan_at(git: GitRepository, order: Order, task: Task, head: str) -> str:
+    """Return the plan as it stands at `head`, with only this subtask's marker changed."""
+    text = git.read(head, worktree.PLAN).decode(errors="replace")
+    try:
+        return plan_file.with_marker(text, task.id, Marker.DONE)
+    except KeyError:
+        return planned(order, task, Marker.DONE)

@@ -1,0 +1,119 @@
+"""How an episode ends when the remote fails it: one sentence for each fault, with what to correct.
+
+Owns these sentences and their classes. Runs nothing and reads no Secret.
+"""
+
+from urllib.parse import urlsplit, urlunsplit
+
+from afresh.contract.order import Order
+from afresh.contract.words import Outcome
+from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.stopped import SubtaskStopped
+
+_CONFIG: dict[Fault, str] = {
+    Fault.NOT_FOUND: "The repository {url} is not found, or its credentials may not see it; "
+    "correct spec.repository.secretName, or make the WorkPackage anew with another "
+    "spec.repository.url.",
+    Fault.REDIRECTED: "The repository {url} answers with a redirect; "
+    "make the WorkPackage anew with the spec.repository.url that it leads to.",
+    Fault.UNTRUSTED: "The identity of the server of {url} cannot be verified; give the git Secret "
+    "the key ca.crt, or known_hosts for SSH.",
+    Fault.REFUSED: 'The server of {url} refuses to update branch "{branch}"; '
+    "allow it, or make the WorkPackage anew with another spec.repository.branch.",
+    Fault.HOOK: 'A rule of the server of {url} declines the push to branch "{branch}"; '
+    "allow it there, or follow the rule that the runner's log names.",
+    Fault.UNSIGNED: 'The server of {url} takes only signed commits on branch "{branch}"; '
+    "name a key that it knows in spec.repository.signing of the WorkPackage.",
+    Fault.AUTHOR: 'The server of {url} refuses the author of the commits on branch "{branch}"; '
+    "correct spec.repository.author of the WorkPackage.",
+    Fault.READ_ONLY: "The repository {url} can only be read, or its key may only read; "
+    "allow pushes there.",
+    Fault.FULL: "The repository {url} has no room left by its server's quota; "
+    "free some there or raise the quota.",
+}
+# The agent's doing: the next one may do without.
+_TOO_LARGE = (
+    "The server of {url} refuses a push or a file of this size; "
+    "keep large files out by spec.guidance of the WorkPackage, or raise the server's limit."
+)
+
+
+# What the server would answer every package with the same credentials, whatever its branch.
+_OF_SERVER = frozenset({Fault.NOT_FOUND, Fault.REDIRECTED, Fault.UNTRUSTED})
+
+
+def remote_problem(order: Order, error: GitError) -> SubtaskStopped:
+    """Return how the episode ends when the remote failed it."""
+    repository = order.repository
+    names = {"url": public_url(repository.url), "branch": repository.branch}
+    if error.fault is Fault.DENIED:
+        return SubtaskStopped(Outcome.AUTH, _denied(order, names["url"]), is_servers=True)
+    if error.fault is Fault.TOO_LARGE:
+        return SubtaskStopped(Outcome.AGENT_ERROR, _TOO_LARGE.format(**names))
+    if error.fault in _CONFIG:
+        message = _CONFIG[error.fault].format(**names)
+        return SubtaskStopped(Outcome.CONFIG, message, is_servers=error.fault in _OF_SERVER)
+    return unreachable(repository.url)
+
+
+def no_base(order: Order) -> SubtaskStopped:
+    """Return how the episode ends without a ref to begin from."""
+    return SubtaskStopped(
+        Outcome.CONFIG,
+        f"The repository {public_url(order.repository.url)} has no ref "
+        f'"{order.repository.base_ref}"; push it, or make the WorkPackage anew with another '
+        "spec.repository.baseRef.",
+    )
+
+
+def branch_deleted(order: Order) -> SubtaskStopped:
+    """Return how the episode ends on a branch that has gone meanwhile."""
+    return SubtaskStopped(
+        Outcome.CONFLICT,
+        f'The branch "{order.repository.branch}" was deleted by somebody else; push it again if '
+        "its commits are wanted, the next episode works on what it finds.",
+    )
+
+
+def foreign_commits(order: Order) -> SubtaskStopped:
+    """Return how the episode ends on a branch with commits of another namespace's package."""
+    url, branch = public_url(order.repository.url), order.repository.branch
+    return SubtaskStopped(
+        Outcome.BRANCH_IN_USE,
+        "Make the WorkPackage anew with another spec.repository.branch: the branch "
+        f'"{branch}" of {url} carries commits of another package.',
+    )
+
+
+def declined(order: Order) -> SubtaskStopped:
+    """Return how the episode ends when the server will not update a branch that has not moved."""
+    return remote_problem(order, GitError("push", "declined", fault=Fault.HOOK))
+
+
+def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> SubtaskStopped:
+    """Return how the episode ends when nobody answers at an address, which `field` gives."""
+    return SubtaskStopped(
+        Outcome.INFRASTRUCTURE,
+        f"The repository {public_url(url)} cannot be reached; check {field} and the network.",
+        is_servers=True,
+    )
+
+
+def public_url(url: str) -> str:
+    """Return the URL without a user name or password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _denied(order: Order, url: str) -> str:
+    name = order.repository.secret_name
+    if name is None:
+        return (
+            f"The repository {url} asks for credentials; "
+            "name a Secret in spec.repository.secretName of the WorkPackage."
+        )
+    namespace = order.package.partition("/")[0]
+    return (
+        f'The repository {url} denies access with the credentials of Secret "{name}" '
+        f'in namespace "{namespace}"; correct that Secret.'
+    )

@@ -1,0 +1,299 @@
+"""Runs the git binary on a repository that nobody else can write to.
+
+Owns git's environment and configuration: no hooks, no filters, no attributes, no system, user or
+worktree configuration, no prompts, and no credential on a command line or in the environment. Knows
+nothing of branches and subtasks; what a failure means is `git_faults`.
+"""
+
+import contextlib
+import hashlib
+import math
+import os
+import shutil
+import signal
+import subprocess
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from afresh.episode.git.faults import GitError, classify
+
+LOCAL_SECONDS = 300
+REMOTE_SECONDS = 180
+FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+
+# Files over the threshold are read piece by piece, and the threads are those of the runner's limit
+# and not of the node: memory stays small whatever an agent leaves and wherever it runs.
+CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = false
+\tfilemode = true
+\tsymlinks = true
+\tlogallrefupdates = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tuntrackedCache = false
+\tautocrlf = false
+\tsafecrlf = false
+\tpreloadIndex = true
+\tprotectHFS = true
+\tprotectNTFS = true
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[advice]
+\taddEmbeddedRepo = false
+[diff]
+\tignoreSubmodules = all
+\tnoprefix = false
+[ssh]
+\tvariant = ssh
+[submodule]
+\trecurse = false
+[fetch]
+\trecurseSubmodules = false
+[push]
+\trecurseSubmodules = no
+[commit]
+\tgpgSign = false
+[protocol]
+\tversion = 2
+\tallow = never
+[protocol "http"]
+\tallow = always
+[protocol "https"]
+\tallow = always
+[protocol "ssh"]
+\tallow = always
+[http]
+\tfollowRedirects = false
+\tlowSpeedLimit = 100
+\tlowSpeedTime = 60
+[include]
+\tpath = credentials
+"""
+# Highest in precedence, so that no file of the repository can ask for a conversion.
+ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
+
+# The same for every commit, so that it says nothing of who or when.
+AUTHOR = "Afresh <afresh@localhost>"
+LOCAL_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "/bin/false",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """Who a commit is by, as `NAME <EMAIL>`, and what makes its signature, if it has one."""
+
+    author: str = AUTHOR
+    sign: Callable[[bytes], str] | None = None
+
+
+NOBODYS = Seal()
+
+
+def search_path() -> str:
+    """Return where the image's programs are found."""
+    return os.environ.get("PATH", os.defpath)
+
+
+class RunningGit:
+    """A git command on its way."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+        self._name = name
+        self._process = process
+
+    def feed(self, stdin: bytes) -> None:
+        """Give it its whole input, of at most 4 KiB, now."""
+        pipe, self._process.stdin = self._process.stdin, None
+        if pipe:
+            with contextlib.suppress(BrokenPipeError), pipe:
+                pipe.write(stdin)
+
+    def output(self, stdin: bytes | None = None, timeout: float = LOCAL_SECONDS) -> bytes:
+        """Wait for its end, at most `timeout` seconds from now, and return what it wrote.
+
+        Raises GitError.
+        """
+        timeout = max(0.0, timeout)
+        try:
+            out, err = self._process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.communicate()
+            raise GitError(self._name, f"no answer within {timeout:.0f} seconds") from None
+        if self._process.returncode:
+            # A push says on its output what is refused.
+            said = "\n".join(text.decode(errors="replace").strip() for text in (err, out))
+            raise GitError(self._name, said, fault=classify(said))
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRepository:
+    """One trusted repository. No command goes on beyond `deadline`, a time.monotonic()."""
+
+    git_dir: Path
+    deadline: float = math.inf
+
+    def create(self) -> None:
+        """Write an empty repository."""
+        for name in ("objects", "refs", "info"):
+            (self.git_dir / name).mkdir(parents=True, exist_ok=True)
+        (self.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
+        (self.git_dir / "config").write_text(CONFIG)
+        (self.git_dir / "info" / "attributes").write_text(ATTRIBUTES)
+
+    def create_anew(self) -> None:
+        """Write an empty repository in place of what is there."""
+        for name in ("objects", "refs"):
+            shutil.rmtree(self.git_dir / name, ignore_errors=True)
+        (self.git_dir / "shallow").unlink(missing_ok=True)
+        self.create()
+
+    def exclude(self, patterns: Sequence[str]) -> None:
+        """Never stage untracked files that match one of these ignore patterns."""
+        (self.git_dir / "info" / "exclude").write_text("".join(f"{item}\n" for item in patterns))
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        index: Path | None = None,
+        tree: Path | None = None,
+        extra: Mapping[str, str] | None = None,
+        timeout: float = LOCAL_SECONDS,
+    ) -> bytes:
+        """Run git and return its output. Raises GitError.
+
+        `index` is an index file besides the repository's own, `tree` the work tree to look at.
+        """
+        running = self._start(arguments, index=index, tree=tree, extra=extra)
+        return running.output(stdin, min(timeout, self.deadline - time.monotonic()))
+
+    def start(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> "RunningGit":
+        """Start git with a short input, and let it run. Raises nothing that git has to say."""
+        running = self._start(arguments, index=index)
+        running.feed(stdin)
+        return running
+
+    def text(self, *arguments: str, index: Path | None = None, stdin: bytes = b"") -> str:
+        """Run git and return its output as one stripped text. Raises GitError."""
+        return self.run(*arguments, index=index, stdin=stdin).decode(errors="replace").strip()
+
+    def store(self, content: bytes) -> str:
+        """Write a blob and return its id."""
+        return self._write("blob", content)
+
+    def commit_tree(
+        self,
+        tree: str,
+        parent: str | None,
+        text: str,
+        date: int | None = None,
+        seal: Seal = NOBODYS,
+    ) -> str:
+        """Write a commit, by nobody in particular unless `seal` says, and return its id.
+
+        It is made now, or at `date`. `tree` and `parent` are ids of objects that are there.
+        """
+        when = int(time.time()) if date is None else date
+        lines = (
+            f"tree {tree}",
+            *((f"parent {parent}",) if parent else ()),
+            f"author {seal.author} {when} +0000",
+            f"committer {seal.author} {when} +0000",
+        )
+        content = "\n".join((*lines, "", text))
+        if seal.sign:
+            signature = seal.sign(content.encode()).strip().replace("\n", "\n ")
+            content = "\n".join((*lines, f"gpgsig {signature}", "", text))
+        return self._write("commit", content.encode())
+
+    def read(self, revision: str, path: str) -> bytes:
+        """Return a file of a commit; empty if it is not there."""
+        found = self.run("cat-file", "--batch", stdin=f"{revision}:{path}\n".encode())
+        head, _, content = found.partition(b"\n")
+        if head.split()[1:2] != [b"blob"]:
+            return b""
+        return content[: int(head.split()[2])]
+
+    def enter(self, lines: Sequence[str], index: Path) -> None:
+        """Put entries into an index, each as `MODE ID<tab>PATH`; the mode 0 removes the path."""
+        stdin = b"".join(os.fsencode(line) + b"\0" for line in lines)
+        self.run("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
+
+    @contextlib.contextmanager
+    def reading(self, blob: str) -> Iterator[IO[bytes]]:
+        """Give a blob's content as a stream, however large it is. It is ended afterwards."""
+        with subprocess.Popen(  # noqa: S603  # as below
+            ["git", "cat-file", "blob", blob],  # noqa: S607
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            env=self._environment(None, None),
+            cwd=self.git_dir,
+        ) as process:
+            assert process.stdout  # noqa: S101  # asked for above
+            try:
+                yield process.stdout
+            finally:
+                process.kill()
+
+    def _write(self, kind: str, content: bytes) -> str:
+        """Write a loose object as git does: that is quicker than to start git for it."""
+        whole = f"{kind} {len(content)}\0".encode() + content
+        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+        path = self.git_dir / "objects" / name[:2] / name[2:]
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(zlib.compress(whole, 1))
+        return name
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        *,
+        index: Path | None = None,
+        tree: Path | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> "RunningGit":
+        process = subprocess.Popen(  # noqa: S603  # arguments are a list, never a shell's
+            ["git", *arguments],  # noqa: S607  # the image's git, found by the image's PATH
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment(index, tree) | dict(extra or {}),
+            cwd=tree or self.git_dir,
+            start_new_session=True,  # a timeout must reach git's own children
+        )
+        return RunningGit(arguments[0], process)
+
+    def _environment(self, index: Path | None, tree: Path | None) -> dict[str, str]:
+        environment = {
+            "PATH": search_path(),
+            "HOME": str(self.git_dir),
+            **LOCAL_ENVIRONMENT,
+            "GIT_DIR": str(self.git_dir),
+        }
+        if index:
+            environment["GIT_INDEX_FILE"] = str(index)
+        if tree:
+            environment["GIT_WORK_TREE"] = str(tree)
+        return environment

@@ -1,0 +1,1 @@
+"""What leaves the runner about an episode: the Report, and the log."""

@@ -1,0 +1,1 @@
+"""The stages of an episode, in files named as the design names them."""

@@ -1,0 +1,179 @@
+"""Second stage: run the agent's program to its end or its limit, and leave nothing of it running.
+
+Owns the agent's run. What it says is a claim; the stages after it look for themselves.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from afresh.adapters.adapter import Launch, Reader, Verdict
+from afresh.contract.sentences import with_details
+from afresh.contract.text import one_line
+from afresh.contract.words import Outcome
+from afresh.episode.container.channel import Command, ContainerGone, Ending
+from afresh.episode.container.commands import GONE, StepEnd, meet, run_step
+from afresh.episode.container.disk_watch import watching_disk
+from afresh.episode.container.idle_watch import watching_idleness
+from afresh.episode.container.lines import Line, LineSink
+from afresh.episode.container.outage_watch import watching_outage
+from afresh.episode.container.script import Script
+from afresh.episode.container.turn_cap import TurnCap
+from afresh.episode.context import AGENT, SETUP, EpisodeContext
+from afresh.episode.stopped import SubtaskStopped
+
+# How shells, Python, Node and C programs say that the limit of processes is reached.
+NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
+STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
+TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
+LEFT = "The agent left processes that cannot be stopped; read its log with afresh logs."
+KILLED = "The agent's container was killed; read the end of its log with afresh logs."
+# A complaint is short; what is longer is code, or a file that the agent has read.
+COMPLAINT_LENGTH = 500
+LAST_LINE_LENGTH = 200
+FULL = Verdict(
+    outcome=Outcome.DISK_FULL,
+    message="The agent wrote more than its limit; raise spec.resources.limits.ephemeral-storage or "
+    "make the subtask smaller.",
+)
+
+
+@dataclass(slots=True)
+class Signs:
+    """What the agent's output gives away besides what its program means to say."""
+
+    no_process: bool = False
+
+    def look_at(self, line: str) -> None:
+        """Take in a line."""
+        if self.no_process or len(line) > COMPLAINT_LENGTH:
+            return
+        no_start = STARTS.search(line) and TRY_AGAIN.search(line)
+        self.no_process = bool(NO_PROCESS.search(line) or no_start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnd:
+    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
+
+    `met_process_limit`: it has complained that no process can be started. `session` is what its
+    program calls this run, for adapters that resume.
+    """
+
+    verdict: Verdict
+    exit_code: int | None = None
+    met_process_limit: bool = False
+    session: str | None = None
+
+
+def get_ready(context: EpisodeContext) -> None:
+    """Wait for the agent's container, and run setup in it. Raises Ended."""
+    meet(context.agent_control)
+    context.reporter.reached("agentReady")
+    setup = context.order.setup
+    if setup is None:
+        return
+    end = run_step(context.agent_control, SETUP, setup, context.paths.agent_sees, context.log)
+    if end.exit_code:
+        raise setup_failed(end)
+
+
+def setup_failed(end: StepEnd) -> SubtaskStopped:
+    """Return how the episode ends when setup did."""
+    message = (
+        f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
+        "WorkPackage or its image."
+    )
+    return SubtaskStopped(
+        Outcome.CONFIG,
+        with_details(message, _last_line(end.tail)),
+        exit_code=end.exit_code,
+    )
+
+
+def _last_line(tail: str) -> str:
+    lines = [line for line in map(one_line, tail.splitlines()) if line]
+    return lines[-1][:LAST_LINE_LENGTH] if lines else ""
+
+
+def run_agent(
+    context: EpisodeContext, launch: Launch, reader: Reader, started: Callable[[], None]
+) -> AgentEnd:
+    """Run the program. When this returns, none of its processes is left.
+
+    `started` is called when it begins. Raises Ended if the container is gone before it begins, and
+    if a process of it may be left: nothing that the agent can write to may be read then, since it
+    could put a link to a file of the runner's in the place of any file.
+    """
+    signs, cap = Signs(), TurnCap(context, reader)
+
+    def read(line: str) -> str | None:
+        said = reader.event(line)
+        cap.look()
+        return said
+
+    out = LineSink(_teller(context, signs, read))
+    err = LineSink(_teller(context, signs, reader.error))
+    try:
+        with (
+            watching_disk(context) as disk,
+            watching_outage(context) as outage,
+            watching_idleness(context) as idle,
+        ):
+            sinks = (idle.hear(out), idle.hear(err)) if idle else (out, err)
+            ending = context.agent_control.run(_command(context, launch), *sinks, started)
+    except ContainerGone as gone:
+        raise SubtaskStopped(Outcome.INFRASTRUCTURE, GONE) from gone
+    if context.meter.first_asked is not None:
+        context.reporter.reached("modelAsked", context.meter.first_asked)
+    context.reporter.reached("agentEnded")
+    cleared = context.agent_control.clear()
+    out.end()
+    err.end()
+    if not cleared:
+        context.reporter.update(log_tail=context.log.tail)
+        outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
+        raise SubtaskStopped(outcome, LEFT, exit_code=ending.exit_code)
+    stopped = (
+        FULL if disk and disk.is_full else None,
+        outage.verdict,
+        idle.verdict if idle else None,
+        cap.verdict,
+    )
+    return AgentEnd(
+        verdict=next(filter(None, stopped), None) or _verdict(ending, reader.verdict),
+        met_process_limit=signs.no_process,
+        exit_code=ending.exit_code,
+        session=reader.session,
+    )
+
+
+def _command(context: EpisodeContext, launch: Launch) -> Command:
+    script = Script(
+        argv=launch.argv, seen=context.paths.agent_sees, environment=launch.environment
+    ).text()
+    limit = context.order.agent.timeout_seconds
+    return Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
+
+
+def _teller(
+    context: EpisodeContext, signs: Signs, read: Callable[[str], str | None]
+) -> Callable[[Line], None]:
+    def take(line: Line) -> None:
+        signs.look_at(line.text)
+        for said in (read(line.text) or "").splitlines():
+            context.log.agent(said)
+
+    return take
+
+
+def _verdict(ending: Ending, own: Callable[[int], Verdict]) -> Verdict:
+    if ending.timed_out:
+        return Verdict(
+            outcome=Outcome.TIMEOUT,
+            message="The agent did not end within spec.episode.timeoutSeconds; raise that, or make "
+            "the subtask smaller.",
+        )
+    if ending.exit_code is None:
+        return Verdict(outcome=Outcome.AGENT_ERROR, message=KILLED)
+    return own(ending.exit_code)

@@ -1,0 +1,130 @@
+"""Runs setup and the acceptance command, and says whether a commit passed.
+
+The verdict comes from verify's own container, which shares nothing with the agent's.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from afresh.contract.order import Step, Task
+from afresh.contract.report import VerifyResult
+from afresh.contract.sentences import with_details
+from afresh.contract.text import one_line
+from afresh.contract.words import Checkout, Outcome
+from afresh.episode.container.commands import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
+from afresh.episode.container.ipc import clear_ipc
+from afresh.episode.context import SETUP, VERIFY, EpisodeContext
+from afresh.episode.git import worktree
+from afresh.episode.git.faults import GitError
+from afresh.episode.git.overlay import shown
+from afresh.episode.stopped import SubtaskStopped
+
+NOT_FOUND_CODE = 127
+LEFT = (
+    "The acceptance command left processes that cannot be stopped; have it end what it has started."
+)
+ALTERED = "The acceptance command changed committed files; have it write elsewhere."
+LEFT_BEHIND = (
+    "The agent left message queues or memory segments that cannot be removed; have it remove what "
+    "it makes, by guidance."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How the acceptance command ended. `problem` is a sentence when the commit did not pass."""
+
+    result: VerifyResult
+    problem: str | None = None
+
+
+def verify(context: EpisodeContext, task: Task, commit: str) -> Verdict:
+    """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
+    tree, index = tree_of(context, task, commit)
+    meet(context.verify_control)
+    started = time.monotonic()
+    # Nobody is at work now but the containers' first processes.
+    if not clear_ipc(context.paths.message_queues, context.paths.system_v):
+        raise SubtaskStopped(Outcome.AGENT_ERROR, LEFT_BEHIND)
+    end, problem = _steps(context, task)
+    # Whatever was left running must not change the files while they are compared.
+    if not context.verify_control.clear() and not problem:
+        problem = LEFT
+    result = VerifyResult(
+        exit_code=end.exit_code,
+        duration_seconds=round(time.monotonic() - started, 3),
+        tail=end.tail,
+    )
+    return Verdict(result=result, problem=problem or _altered(context, tree, index))
+
+
+def tree_of(context: EpisodeContext, task: Task, commit: str) -> tuple[Path, Path]:
+    """Lay out the tree that verify sees; return it and its index."""
+    files = shown(context.git, context.order, commit)
+    if task.verify.checkout is Checkout.CLEAN:
+        tree, branch = context.paths.checkout, context.order.repository.branch
+        return tree, worktree.check_out(context.git, files, branch, tree)
+    index = context.git.git_dir / "worktree-index"
+    context.git.run("read-tree", files, index=index)
+    return context.paths.worktree, index
+
+
+def _steps(context: EpisodeContext, task: Task) -> tuple[StepEnd, str | None]:
+    seen, setup = context.paths.verify_sees, context.order.setup
+    # What one subtask's tests have left must not decide about the next one.
+    is_emptied = len(context.order.tasks) > 1 or bool(task.kept or task.verify.check)
+    if setup:
+        end = run_step(
+            context.verify_control, SETUP, setup, seen, context.log, is_emptied=is_emptied
+        )
+        is_emptied = False
+        if end.exit_code:
+            return end, sentence_of_end("setup command", end.exit_code)
+    step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
+    end = run_step(context.verify_control, VERIFY, step, seen, context.log, is_emptied=is_emptied)
+    return end, sentence_of_end("acceptance command", end.exit_code) if end.exit_code else None
+
+
+def run_setup(context: EpisodeContext) -> None:
+    """Run setup in verify's container, where nothing ran before. Its failure shows later."""
+    if context.order.setup:
+        seen = context.paths.verify_sees
+        run_step(context.verify_control, SETUP, context.order.setup, seen, context.log)
+
+
+def sentence_of_end(what: str, code: int) -> str:
+    """Return what is said of a command of verify that did not end with 0."""
+    if code == TIME_LIMIT_CODE:
+        return (
+            f"The {what} did not end within its time limit on the committed files; raise its "
+            "timeoutSeconds, or have it do less."
+        )
+    if code == KILLED_CODE:
+        return (
+            f"The {what} was killed on the committed files; raise spec.resources.limits.memory, or "
+            "have it need less."
+        )
+    if code == NOT_FOUND_CODE:
+        return f"The {what} was not found; correct it, or use an image that has it."
+    return (
+        f"The {what} ended with exit code {code} on the committed files; read its output with "
+        "afresh logs, then add guidance or correct the command."
+    )
+
+
+def _altered(context: EpisodeContext, tree: Path, index: Path) -> str | None:
+    """What was verified must be what is pushed."""
+    try:
+        changed = context.git.run(
+            *("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all"),
+            *("--", ".", f":(exclude,top){worktree.STATE}"),
+            index=index,
+            tree=tree,
+        )
+    except GitError:
+        changed = b"the checkout\0"
+    if not changed:
+        return None
+    name = changed.split(b"\0")[0].decode(errors="replace")
+    return with_details(ALTERED, one_line(name))

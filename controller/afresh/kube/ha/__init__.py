@@ -1,0 +1,1 @@
+"""Several operators: which one works, and what the others do."""
