@@ -10,11 +10,11 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
 from afresh.core.decision import Decision, StartEpisode
+from afresh.core.history.plan_state import wanted_digest
 from afresh.core.history.transitions import MARKERS
 from afresh.core.names import subtask_name
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, Observed, PodFacts
 from afresh.core.planner import child_spec
-from afresh.core.policy.plan_sync import wanted_digest
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 PACKAGE_UID = "11111111-2222-3333-4444-555555555555"

@@ -12,9 +12,9 @@ from afresh.api.phases import SubtaskPhase
 from afresh.contract.outcomes import PRECEDENCE, TABLE
 from afresh.contract.words import Outcome
 from afresh.core.decision import StartEpisode
+from afresh.core.history.plan_state import wanted_digest
 from afresh.core.observed import Episode
 from afresh.core.planner import decide
-from afresh.core.policy.plan_sync import wanted_digest
 from afresh.core.status import package_status
 from tests.make import (
     NOW,

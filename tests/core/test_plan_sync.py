@@ -9,9 +9,9 @@ from afresh.api.phases import SubtaskPhase
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.core.decision import Decision, StartSync
+from afresh.core.history.plan_state import wanted_digest
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
-from afresh.core.policy.plan_sync import wanted_digest
 from afresh.core.reasons import Reason
 from afresh.core.status import package_status
 from tests.make import (

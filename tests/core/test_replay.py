@@ -159,8 +159,8 @@ def test_an_episode_whose_record_was_lost_is_adopted() -> None:
 
     standing = replay(seen)
 
-    assert standing.record("T001").attempts == 1
-    assert standing.record("T001").phase is RUNNING
+    assert standing.by_id["T001"].attempts == 1
+    assert standing.by_id["T001"].phase is RUNNING
     assert len(standing.live) == 1
 
 
@@ -174,8 +174,8 @@ def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted(
     standing = replay(seen)
 
     assert [item.ended.outcome for item in standing.attempt_results] == [Outcome.TIMEOUT]
-    assert standing.record("T001").consecutive_failures == 1
-    assert standing.record("T001").attempts == 2
+    assert standing.by_id["T001"].consecutive_failures == 1
+    assert standing.by_id["T001"].attempts == 2
     assert [episode.attempt for episode, _ in standing.live] == [2]
 
 
@@ -184,7 +184,7 @@ def test_an_adopted_episode_of_a_raised_revision_stands_for_that_revision() -> N
     done = make_record(phase=SubtaskPhase.DONE, attempts=1)
     again = make_episode(attempt=2, revision=1, report=make_report())
 
-    record = replay(make_seen(package, [done], episodes=(again,))).record("T001")
+    record = replay(make_seen(package, [done], episodes=(again,))).by_id["T001"]
 
     assert (record.marker, record.observed_revision, record.attempts) == (Marker.DONE, 1, 2)
 
@@ -212,7 +212,7 @@ def test_a_subtask_that_comes_back_begins_again_with_a_new_attempts_number() -> 
 
     seen = make_seen(records=[removed], episodes=(old,))
 
-    assert replay(seen).record("T001").marker is Marker.PENDING
+    assert replay(seen).by_id["T001"].marker is Marker.PENDING
     (start,) = [item for item in decide(seen).actions if isinstance(item, StartEpisode)]
     assert start.members[0].attempt == 4
 
@@ -223,7 +223,7 @@ def test_a_job_that_vanished_is_trouble_outside() -> None:
     standing = replay(seen)
 
     assert standing.attempt_results[0].ended.outcome is Outcome.INFRASTRUCTURE
-    assert standing.record("T001").marker is Marker.PENDING
+    assert standing.by_id["T001"].marker is Marker.PENDING
 
 
 def test_what_an_episode_cost_and_said_is_rounded_and_cut_as_the_crd_wants_it() -> None:
@@ -262,7 +262,7 @@ def test_an_edit_takes_effect_at_the_next_decision(
 ) -> None:
     seen = make_seen(make_package([make_entry(**entry)]), [make_record(**record)])
 
-    now = replay(seen).record("T001")
+    now = replay(seen).by_id["T001"]
 
     assert (now.marker, now.consecutive_failures) == (want_marker, want_failures)
 
@@ -271,7 +271,7 @@ def test_an_edited_package_tries_a_wrong_setting_again_at_once() -> None:
     record = make_record(reason="Config", not_before=NOW + seconds(200))
     seen = make_seen(make_package(metadata={"generation": 2}), [record])
 
-    assert replay(seen).record("T001").not_before is None
+    assert replay(seen).by_id["T001"].not_before is None
 
 
 def test_usage_counts_episodes_and_transient_retries_apart() -> None:

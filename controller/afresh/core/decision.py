@@ -138,7 +138,8 @@ class Note:
 class RuleResult:
     """What one rule says: the package's phase, why, and what to do about it.
 
-    `wait` is the gate that it waits behind, or tries.
+    `wait` is the gate that it waits behind, or tries. `may_push_plan`: a runner without an agent
+    may bring the plan on the branch in line meanwhile.
     """
 
     phase: PackagePhase
@@ -148,6 +149,7 @@ class RuleResult:
     records: tuple[SubtaskRecord, ...] | None = None
     recheck_after: timedelta | None = None
     wait: SharedWait | None = None
+    may_push_plan: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from afresh.contract.order import (
 )
 from afresh.contract.words import AdapterName, Marker, ServerTools
 from afresh.core.history.replay import PackageState
+from afresh.core.history.transitions import is_last_chance
 from afresh.core.observed import Observed
 from afresh.core.policy.batches import epic_of
 from afresh.core.programs import check_of, found_after
@@ -42,7 +43,7 @@ def order_of(
     package, agent_class = seen.package, seen.agent_class
     if agent_class is None:
         raise KeyError(package.spec.agent_class_name)
-    records = state.by_id()
+    records = state.by_id
     told = [item.ended.report for item in state.attempt_results if item.ended.report]
     programs = found_after(package.status.programs, told)
     return replace(
@@ -83,7 +84,7 @@ def _frame(seen: Observed, state: PackageState, episode: str) -> Order:
         repository=_repository(package),
         agent=Agent(adapter=AdapterName.COMMAND),
         tasks=(),
-        plan=plan_of(package, state.by_id()),
+        plan=plan_of(package, state.by_id),
         report_url=seen.report_url,
         report_pins=seen.report_pins,
     )
@@ -193,7 +194,6 @@ def _task(
 ) -> Task:
     verify = package.verify_of(entry)
     image = verify.image or package.spec.image or agent_class.spec.image
-    last_chance = record.consecutive_failures + 1 >= package.spec.max_consecutive_failures
     return Task(
         id=entry.id,
         title=title_of(entry),
@@ -209,7 +209,9 @@ def _task(
         files=tuple(entry.files or ()),
         max_new_files=entry.max_new_files,
         guidance=tuple(entry.guidance),
-        marker_on_failure=Marker.SKIPPED if last_chance else Marker.PENDING,
+        marker_on_failure=Marker.SKIPPED
+        if is_last_chance(record, package.spec.max_consecutive_failures)
+        else Marker.PENDING,
         has_work_aside=record.attempts > 0,
         kept=record.kept,
     )

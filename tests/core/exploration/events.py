@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
+from afresh.core.history.plan_state import wanted_digest
 from afresh.core.history.replay import replay
 from afresh.core.observed import ContainerState, Episode
-from afresh.core.policy.plan_sync import wanted_digest
 from tests.core.exploration.world import World, running_pod
 
 BUDGET_TOKENS = 5000

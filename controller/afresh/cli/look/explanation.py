@@ -29,13 +29,13 @@ from afresh.core.decision import (
     UpdateSubtask,
 )
 from afresh.core.history.durations import short_duration
-from afresh.core.history.replay import replay
 from afresh.core.history.transitions import new_record
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
 from afresh.core.policy import graph
 from afresh.core.policy.rules import RULES
 from afresh.core.reason_table import ROWS
+from afresh.core.situation import situation_of
 
 _OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
 # An operator that runs looks at a change within a second; a busy one may take a while.
@@ -174,8 +174,8 @@ def _recorded(package: WorkPackage) -> Standing:
 
 
 def _next(seen: Observed, decision: Decision) -> Next:
-    standing = replay(seen)
-    rule = next(rule for rule in RULES if rule(seen, standing))
+    situation = situation_of(seen)
+    rule = next(rule for rule in RULES if rule(situation))
     again = decision.recheck_after
     return Next(
         rule=rule.__name__,

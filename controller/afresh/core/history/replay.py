@@ -53,18 +53,15 @@ class PackageState:
     waits: Waits = NO_WAITS
     conflicts: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
+    by_id: Mapping[str, SubtaskRecord] = field(init=False)
+    """The records by subtask id."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_id", {record.id: record for record in self.records})
 
     def message_of(self, record: SubtaskRecord) -> str:
         """Return the whole of what the record says."""
         return self.messages.get(record.id, record.message)
-
-    def record(self, subtask: str) -> SubtaskRecord:
-        """Return the record of one subtask. Raises KeyError for an unknown id."""
-        return self.by_id()[subtask]
-
-    def by_id(self) -> dict[str, SubtaskRecord]:
-        """Return the records by subtask id."""
-        return {record.id: record for record in self.records}
 
 
 @dataclass(frozen=True, slots=True)

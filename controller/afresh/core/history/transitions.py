@@ -143,6 +143,16 @@ def knows_end(record: SubtaskRecord, member: Member) -> bool:
     return last or member.attempt < record.attempts
 
 
+def is_due(record: SubtaskRecord | PlanSync, now: datetime) -> bool:
+    """Whether what the record waits for has come: it may be tried again."""
+    return record.not_before is None or record.not_before <= now
+
+
+def is_last_chance(record: SubtaskRecord, limit: int) -> bool:
+    """Whether one more failure is one too many: the subtask is given up then."""
+    return record.consecutive_failures + 1 >= limit
+
+
 def after(
     record: SubtaskRecord,
     ended: Finished,
@@ -182,7 +192,7 @@ def after(
         update |= {"reason": Reason.WAITING, "message": "", "not_begun": not_begun}
     elif row.next is Next.REVIEW:
         phase = SubtaskPhase.NEEDS_REVIEW
-    elif row.counts and failures >= limit:
+    elif row.counts and is_last_chance(record, limit):
         phase = SubtaskPhase.SKIPPED
         update |= {"reason": Reason.TOO_MANY_FAILURES}
     elif row.next in (Next.BACKOFF, Next.PROBE):

@@ -46,6 +46,16 @@ def shares(
     return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:f}")
 
 
+def can_afford(limits: Limits | None, usage: Usage, insufficient: BudgetShare | None) -> bool:
+    """Whether all that is left of the budget is more than what was not enough for a subtask."""
+    if insufficient is None:
+        return True
+    try:
+        return is_enough(shares(limits, usage, (), 1), insufficient)
+    except ValueError:
+        return False
+
+
 def is_enough(share: Budget | None, insufficient: BudgetShare | None) -> bool:
     """Whether a share of the budget is more than what was not enough."""
     if share is None or insufficient is None:

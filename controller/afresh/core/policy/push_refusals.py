@@ -11,30 +11,29 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import PackagePhase
 from afresh.contract.words import PushRefusal
 from afresh.core.decision import RuleResult
-from afresh.core.history.replay import PackageState
-from afresh.core.observed import Observed
 from afresh.core.policy.plan_sync import push_probe
 from afresh.core.policy.results import keep_running, until
+from afresh.core.situation import Situation
 
 
-def push_refused(seen: Observed, state: PackageState) -> RuleResult | None:
+def push_refused(situation: Situation) -> RuleResult | None:
     """The server refuses a push: the runner alone tries now and then, or a person has to help."""
-    refused = [record for record in state.records if record.refused]
-    if not refused or seen.package.spec.suspend:
+    refused = [record for record in situation.records if record.refused]
+    if not refused or situation.spec.suspend:
         return None
-    if state.live:
-        return keep_running(seen, state)
+    if situation.live:
+        return keep_running(situation)
     first = _worst(refused)
     answer = RuleResult(phase=PackagePhase.STALLED, reason=first.reason, message=first.message)
-    if first.refused is PushRefusal.WORK_ONLY or state.syncs.live or seen.obstacle:
-        return None if seen.obstacle else answer
-    sync = state.syncs.record
+    if first.refused is PushRefusal.WORK_ONLY or situation.syncs.live or situation.obstacle:
+        return None if situation.obstacle else answer
+    sync = situation.syncs.record
     waits = [record.not_before for record in refused if record.not_before]
     waits += [sync.not_before] if sync and sync.not_before else []
-    due = max(waits, default=seen.now)
-    if due > seen.now:
-        return replace(answer, recheck_after=until(due, seen.now))
-    return replace(answer, actions=(push_probe(seen, state),))
+    due = max(waits, default=situation.now)
+    if due > situation.now:
+        return replace(answer, recheck_after=until(due, situation.now))
+    return replace(answer, actions=(push_probe(situation),))
 
 
 def _worst(refused: Sequence[SubtaskRecord]) -> SubtaskRecord:

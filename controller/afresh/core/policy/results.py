@@ -6,19 +6,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from afresh.api.agent_class import Gate
-from afresh.api.package_status import SharedWait, SubtaskRecord
+from afresh.api.package_status import SharedWait
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Budget
 from afresh.core.decision import RuleResult, StartEpisode
-from afresh.core.history.replay import PackageState
+from afresh.core.history.shared_causes import refused_message
 from afresh.core.history.shared_waits import behind, phase_of, probe_text
-from afresh.core.history.transitions import IN_EPISODE, STALLING, is_cancelled
+from afresh.core.history.transitions import IN_EPISODE, STALLING, is_cancelled, is_due
 from afresh.core.job_inputs import generations_of, image_set_of, inputs_of
 from afresh.core.names import job_name, probe_of
-from afresh.core.observed import Episode, Member, Observed
+from afresh.core.observed import Episode, Member
 from afresh.core.orders import order_of
 from afresh.core.reasons import Reason
+from afresh.core.situation import Situation
 
 # An episode that probes a gate tells soon whether the provider answers.
 PROBE_HINT_SECONDS = 2
@@ -26,6 +27,7 @@ PROBE_HINT_SECONDS = 2
 REFUSED_AGAIN = timedelta(seconds=30)
 # A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
 GATE_AGAIN = timedelta(seconds=60)
+BEHIND = "The plan on the branch is being brought in line with the status."
 IN_QUEUE = (
     "The Job waits to be admitted by its queue; if it stays so, see whether spec.queueName names a "
     "LocalQueue of this namespace."
@@ -33,14 +35,45 @@ IN_QUEUE = (
 
 
 def stall(reason: Reason, message: str) -> RuleResult:
-    """Say that nothing goes on until somebody corrects what the message names."""
-    return RuleResult(phase=PackagePhase.STALLED, reason=reason, message=message)
+    """Say that nothing at all is done until somebody corrects what the message names."""
+    return RuleResult(
+        phase=PackagePhase.STALLED, reason=reason, message=message, may_push_plan=False
+    )
 
 
-def at_gate(seen: Observed, wait: SharedWait, **fields: Any) -> RuleResult:
+def once_idle(situation: Situation, result: RuleResult) -> RuleResult:
+    """Return `result`; while episodes are live, what they do."""
+    return keep_running(situation) if situation.live else result
+
+
+def at_end(situation: Situation, phase: PackagePhase, reason: Reason, message: str) -> RuleResult:
+    """Say that the package is at an end, once no episode is live and its branch says the same."""
+    if situation.live:
+        return keep_running(situation)
+    if situation.unpushed_plan is None:
+        return RuleResult(phase=phase, reason=reason, message=message)
+    record, gate = situation.syncs.record, situation.waits.strongest
+    if record and record.reason == Reason.BRANCH_IN_USE and waits_for_sync(situation):
+        return RuleResult(
+            phase=PackagePhase.STALLED, reason=Reason.BRANCH_IN_USE, message=record.message
+        )
+    why = gate.message if gate else record.message if record else ""
+    if situation.obstacle and not gate:
+        why = refused_message(situation.obstacle)
+    message = f"{BEHIND} It waits: {why}" if why else BEHIND
+    return RuleResult(phase=PackagePhase.PENDING, reason=Reason.PLAN_BEHIND, message=message)
+
+
+def waits_for_sync(situation: Situation) -> bool:
+    """Whether the next sync is not due yet: one has failed before."""
+    record = situation.syncs.record
+    return record is not None and not is_due(record, situation.now)
+
+
+def at_gate(situation: Situation, wait: SharedWait, **fields: Any) -> RuleResult:
     """Say the same of every package at the gate, whether it waits behind it or tries it."""
     return RuleResult(
-        phase=phase_of(wait, seen.now),
+        phase=phase_of(wait, situation.now),
         reason=wait.reason,
         message=wait.message,
         wait=wait,
@@ -48,23 +81,23 @@ def at_gate(seen: Observed, wait: SharedWait, **fields: Any) -> RuleResult:
     )
 
 
-def keep_running(seen: Observed, state: PackageState) -> RuleResult:
+def keep_running(situation: Situation) -> RuleResult:
     """Say what the live episodes do: run, wait in a queue, fail to start, or probe."""
-    own = state.waits.own
-    if own and any(episode.name == own.episode for episode, _ in state.live):
-        return at_gate(seen, own)
-    answer = _go_on(state)
-    return replace(answer, wait=behind(seen, own)) if own else answer
+    own = situation.waits.own
+    if own and any(episode.name == own.episode for episode, _ in situation.live):
+        return at_gate(situation, own)
+    answer = _go_on(situation)
+    return replace(answer, wait=behind(situation.seen, own)) if own else answer
 
 
-def _go_on(state: PackageState) -> RuleResult:
-    problem = next((live.problem for _, live in state.live if live.problem), None)
-    queued = all(live.queued for _, live in state.live)
-    stopping = next((r for r in state.records if is_cancelled(r)), None)
-    probed = next((r for r in state.records if r.reason in STALLING), None)
-    names = running_sentence([current_of(state, episode) for episode, _ in state.live])
+def _go_on(situation: Situation) -> RuleResult:
+    problem = next((live.problem for _, live in situation.live if live.problem), None)
+    queued = all(live.queued for _, live in situation.live)
+    stopping = next((r for r in situation.records if is_cancelled(r)), None)
+    probed = next((r for r in situation.records if r.reason in STALLING), None)
+    names = running_sentence([current_of(situation, episode) for episode, _ in situation.live])
     if probed:
-        message = state.message_of(probed)
+        message = situation.message_of(probed)
         return RuleResult(phase=PackagePhase.STALLED, reason=probed.reason, message=message)
     if stopping:
         message = f"The episode of {stopping.id} is being stopped."
@@ -80,15 +113,12 @@ def _go_on(state: PackageState) -> RuleResult:
     return RuleResult(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=names)
 
 
-def current_of(state: PackageState, episode: Episode) -> str:
+def current_of(situation: Situation, episode: Episode) -> str:
     """Return the subtask that the episode is at: the first of its batch that is not ended."""
-    records = state.by_id()
-    running = (name for name in episode.subtasks if name in records and _runs(records[name]))
+    records = situation.by_id
+    known = (name for name in episode.subtasks if name in records)
+    running = (name for name in known if records[name].phase in IN_EPISODE)
     return next(running, episode.subtasks[-1])
-
-
-def _runs(record: SubtaskRecord) -> bool:
-    return record.phase in IN_EPISODE
 
 
 def running_sentence(subtasks: list[str]) -> str:
@@ -98,8 +128,7 @@ def running_sentence(subtasks: list[str]) -> str:
 
 
 def start_of(
-    seen: Observed,
-    state: PackageState,
+    situation: Situation,
     batch: Sequence[SubtaskEntry],
     *,
     budget: Budget | None,
@@ -110,32 +139,29 @@ def start_of(
 
     `gate` is the credential's closed gate that the episode probes, `wait` that of a shared cause.
     """
-    members = tuple(_member(seen, state, entry) for entry in batch)
-    metadata = seen.package.metadata
+    members = tuple(_member(situation, entry) for entry in batch)
+    metadata = situation.package.metadata
     first = members[0]
     name = job_name(metadata.name, first.subtask, first.attempt, metadata.uid)
     own = {"hint_seconds": PROBE_HINT_SECONDS} if gate else {}
     probe = probe_text(wait) if wait else ""
     return StartEpisode(
         members=members,
-        order=order_of(seen, state, batch, episode=name, budget=budget, **own),
-        generations=generations_of(seen),
-        inputs=inputs_of(seen, members),
-        images=image_set_of(seen.package, seen.agent_class) if seen.agent_class else "",
+        order=order_of(situation.seen, situation.state, batch, episode=name, budget=budget, **own),
+        generations=generations_of(situation.seen),
+        inputs=inputs_of(situation.seen, members),
+        images=image_set_of(situation.package, situation.agent_class)
+        if situation.agent_class
+        else "",
         probe=probe_of(gate) if gate else probe,
     )
 
 
-def _member(seen: Observed, state: PackageState, entry: SubtaskEntry) -> Member:
-    known = [episode.member(entry.id) for episode in seen.episodes]
+def _member(situation: Situation, entry: SubtaskEntry) -> Member:
+    known = [episode.member(entry.id) for episode in situation.seen.episodes]
     taken = [member.attempt for member in known if member]
-    attempt = max([state.record(entry.id).attempts, *taken]) + 1
+    attempt = max([situation.by_id[entry.id].attempts, *taken]) + 1
     return Member(subtask=entry.id, attempt=attempt, revision=entry.revision)
-
-
-def is_due(record: SubtaskRecord, now: datetime) -> bool:
-    """Whether the subtask has waited long enough."""
-    return record.not_before is None or record.not_before <= now
 
 
 def until(then: datetime, now: datetime) -> timedelta:

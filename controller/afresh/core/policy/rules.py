@@ -11,15 +11,12 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.outcomes import is_overdue
 from afresh.contract.words import Outcome
 from afresh.core.decision import DeleteJob, RuleResult
-from afresh.core.history.replay import PackageState
 from afresh.core.history.shared_causes import refusal_trouble, refused_message
 from afresh.core.history.transitions import IN_EPISODE, STALLING
-from afresh.core.observed import Observed
 from afresh.core.policy import budget, graph
 from afresh.core.policy.push_refusals import push_refused
-from afresh.core.policy.results import REFUSED_AGAIN, keep_running, until
+from afresh.core.policy.results import REFUSED_AGAIN, at_end, keep_running, once_idle, until
 from afresh.core.policy.scheduling import (
-    can_afford,
     class_busy,
     first_start,
     gate_closed,
@@ -37,185 +34,183 @@ from afresh.core.policy.spec_checks import (
     unpriced_model,
 )
 from afresh.core.reasons import Reason
+from afresh.core.situation import Situation
 
-Rule = Callable[[Observed, PackageState], RuleResult | None]
+Rule = Callable[[Situation], RuleResult | None]
 
 
-def being_deleted(seen: Observed, state: PackageState) -> RuleResult | None:
+def being_deleted(situation: Situation) -> RuleResult | None:
     """The user has deleted the package: stop what runs and start nothing."""
-    if seen.package.metadata.deletion_timestamp is None:
+    if situation.package.metadata.deletion_timestamp is None:
         return None
     return RuleResult(
-        phase=seen.package.status.phase or PackagePhase.PENDING,
+        phase=situation.package.status.phase or PackagePhase.PENDING,
         reason=Reason.BEING_DELETED,
         message="The package is being deleted.",
+        may_push_plan=False,
         actions=tuple(
             DeleteJob(name=episode.name, uid=episode.uid)
-            for episode, _ in state.live
+            for episode, _ in situation.live
             if not episode.deleting
         ),
     )
 
 
-def episode_running(seen: Observed, state: PackageState) -> RuleResult | None:
+def episode_running(situation: Situation) -> RuleResult | None:
     """An episode is live, and no further one may run beside it."""
-    if len(state.live) < max(1, seen.package.spec.parallelism):
+    if len(situation.live) < max(1, situation.spec.parallelism):
         return None
-    return keep_running(seen, state)
+    return keep_running(situation)
 
 
-def stalled(seen: Observed, state: PackageState) -> RuleResult | None:
+def stalled(situation: Situation) -> RuleResult | None:
     """A key or a setting is wrong: nothing starts until it is corrected, but for a slow probe."""
-    wrong = [record for record in state.records if record.reason in STALLING]
+    wrong = [record for record in situation.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
-        return keep_running(seen, state)
+        return keep_running(situation)
     # The last of them holds: each of several that went wrong together would probe by itself.
-    due = max((record.not_before for record in wrong if record.not_before), default=seen.now)
-    if due <= seen.now:
+    due = max((record.not_before for record in wrong if record.not_before), default=situation.now)
+    if due <= situation.now:
         return None
     first = wrong[0]
     return RuleResult(
         phase=PackagePhase.STALLED,
         reason=first.reason,
-        message=state.message_of(first),
-        recheck_after=until(due, seen.now),
+        message=situation.message_of(first),
+        recheck_after=until(due, situation.now),
     )
 
 
-def suspended(seen: Observed, state: PackageState) -> RuleResult | None:
+def suspended(situation: Situation) -> RuleResult | None:
     """The user has asked for a pause; what runs may end."""
-    if not seen.package.spec.suspend:
+    if not situation.spec.suspend:
         return None
-    if state.live:
-        return keep_running(seen, state)
-    return RuleResult(
+    paused = RuleResult(
         phase=PackagePhase.SUSPENDED,
         reason=Reason.SUSPENDED,
         message="Nothing starts while spec.suspend is true.",
     )
+    return once_idle(situation, paused)
 
 
-def out_of_scope(seen: Observed, state: PackageState) -> RuleResult | None:
+def out_of_scope(situation: Situation) -> RuleResult | None:
     """An agent has touched what it may not: the package halts until a person has looked."""
-    asking = [r for r in state.records if r.phase is SubtaskPhase.NEEDS_REVIEW]
+    asking = [r for r in situation.records if r.phase is SubtaskPhase.NEEDS_REVIEW]
     halted = [record.id for record in asking if record.reason == Outcome.OUT_OF_SCOPE]
     if not halted:
         return None
-    if state.live:
-        return keep_running(seen, state)
-    others = [record.id for record in _waiting_for_a_person(state) if record.id not in halted]
+    others = [record.id for record in _waiting_for_a_person(situation) if record.id not in halted]
     need = "needs" if len(others) == 1 else "need"
     besides = f", and {', '.join(others)} {need} a person too" if others else ""
-    return RuleResult(
-        phase=PackagePhase.NEEDS_REVIEW,
-        reason=Reason.NEEDS_REVIEW,
-        message=f"{', '.join(halted)} went out of its scope{besides}; review it and raise its "
-        "revision, or skip it.",
+    return at_end(
+        situation,
+        PackagePhase.NEEDS_REVIEW,
+        Reason.NEEDS_REVIEW,
+        f"{', '.join(halted)} went out of its scope{besides}; review it and raise its revision, "
+        "or skip it.",
     )
 
 
-def episodes_spent(seen: Observed, state: PackageState) -> RuleResult | None:
+def episodes_spent(situation: Situation) -> RuleResult | None:
     """Every episode that the package may have has been run, and there is more to do."""
-    limit = seen.package.spec.max_episodes
-    if state.usage.episodes + len(state.live) < limit:
+    limit = situation.spec.max_episodes
+    if situation.usage.episodes + len(situation.live) < limit:
         return None
-    if not graph.ready(seen.package.spec.subtasks, state.by_id()):
+    if not situation.ready:
         return None
-    if state.live:
-        return keep_running(seen, state)
-    return RuleResult(
-        phase=PackagePhase.FAILED,
-        reason=Reason.EPISODE_LIMIT,
-        message=f"spec.maxEpisodes is {limit} and as many episodes have run; raise it to go on.",
+    return at_end(
+        situation,
+        PackagePhase.FAILED,
+        Reason.EPISODE_LIMIT,
+        f"spec.maxEpisodes is {limit} and as many episodes have run; raise it to go on.",
     )
 
 
-def budget_spent(seen: Observed, state: PackageState) -> RuleResult | None:
+def budget_spent(situation: Situation) -> RuleResult | None:
     """The models' budget is used up, or too little is left of it, and there is more to do."""
-    limits, records = seen.package.spec.budget, state.by_id()
-    ready = [records[entry.id] for entry in graph.ready(seen.package.spec.subtasks, records)]
+    limits, usage = situation.spec.budget, situation.usage
+    ready = [situation.by_id[entry.id] for entry in situation.ready]
     if limits is None or not ready:
         return None
-    spent = budget.is_spent(limits, state.usage)
-    if not spent and any(can_afford(seen, state, record) for record in ready):
+    spent = budget.is_spent(limits, usage)
+    if not spent and any(budget.can_afford(limits, usage, item.insufficient) for item in ready):
         return None
-    if state.live:
-        return keep_running(seen, state)
-    return RuleResult(
-        phase=PackagePhase.FAILED,
-        reason=Reason.BUDGET_EXCEEDED,
-        message="spec.budget is used up; raise it to go on."
+    return at_end(
+        situation,
+        PackagePhase.FAILED,
+        Reason.BUDGET_EXCEEDED,
+        "spec.budget is used up; raise it to go on."
         if spent
         else f"Too little is left of spec.budget for {ready[0].id}; raise it to go on.",
     )
 
 
-def start_refused(seen: Observed, state: PackageState) -> RuleResult | None:
+def start_refused(situation: Situation) -> RuleResult | None:
     """The API server did not let an object be created."""
-    if seen.obstacle is None or refusal_trouble(seen.obstacle):
+    if situation.obstacle is None or refusal_trouble(situation.obstacle):
         return None
     return RuleResult(
         phase=PackagePhase.STALLED,
         reason=Reason.START_REFUSED,
-        message=refused_message(seen.obstacle),
+        message=refused_message(situation.obstacle),
+        may_push_plan=False,
         recheck_after=REFUSED_AGAIN,
     )
 
 
-def backing_off(seen: Observed, state: PackageState) -> RuleResult | None:
+def backing_off(situation: Situation) -> RuleResult | None:
     """Something outside failed; the next episode waits."""
-    if state.live:
-        return keep_running(seen, state)
-    waiting = [
-        state.record(entry.id) for entry in graph.ready(seen.package.spec.subtasks, state.by_id())
-    ]
+    if situation.live:
+        return keep_running(situation)
+    waiting = [situation.by_id[entry.id] for entry in situation.ready]
     if not waiting:
         return None
-    first = min(waiting, key=lambda record: record.not_before or seen.now)
-    overdue = is_overdue(seen.package.status.waiting_since, seen.now)
+    first = min(waiting, key=lambda record: record.not_before or situation.now)
+    overdue = is_overdue(situation.package.status.waiting_since, situation.now)
     return RuleResult(
         phase=PackagePhase.STALLED if overdue else PackagePhase.PENDING,
         reason=Reason.BACKING_OFF,
-        message=f"{first.id} waits before it starts: {state.message_of(first)}",
-        recheck_after=until(first.not_before or seen.now, seen.now),
+        message=f"{first.id} waits before it starts: {situation.message_of(first)}",
+        recheck_after=until(first.not_before or situation.now, situation.now),
     )
 
 
-def all_done(seen: Observed, state: PackageState) -> RuleResult | None:
+def all_done(situation: Situation) -> RuleResult | None:
     """Every subtask is done, or its user skipped it."""
-    if state.live or not all(graph.satisfied(record) for record in state.records):
+    if situation.live or not all(graph.satisfied(record) for record in situation.records):
         return None
-    return RuleResult(
-        phase=PackagePhase.SUCCEEDED,
-        reason=Reason.SUCCEEDED,
-        message="Every subtask is done, or its user skipped it."
-        if any(record.reason == Reason.SKIPPED_BY_USER for record in state.records)
-        else "Every subtask is done.",
+    skipped = any(record.reason == Reason.SKIPPED_BY_USER for record in situation.records)
+    return at_end(
+        situation,
+        PackagePhase.SUCCEEDED,
+        Reason.SUCCEEDED,
+        f"Every subtask is done{', or its user skipped it' if skipped else ''}.",
     )
 
 
-def needs_review(seen: Observed, state: PackageState) -> RuleResult | None:
+def needs_review(situation: Situation) -> RuleResult | None:
     """Nothing can run any more, and a person has to look."""
-    ids = [record.id for record in _waiting_for_a_person(state)]
+    ids = [record.id for record in _waiting_for_a_person(situation)]
     need = "needs" if len(ids) == 1 else "need"
-    return RuleResult(
-        phase=PackagePhase.NEEDS_REVIEW,
-        reason=Reason.NEEDS_REVIEW,
-        message=f"{', '.join(ids)} {need} a person; see why in .status.reviews, add guidance or "
+    return at_end(
+        situation,
+        PackagePhase.NEEDS_REVIEW,
+        Reason.NEEDS_REVIEW,
+        f"{', '.join(ids)} {need} a person; see why in .status.reviews, add guidance or "
         "change what is asked and raise the revision, or skip it.",
     )
 
 
-def _waiting_for_a_person(state: PackageState) -> list[SubtaskRecord]:
-    settled = (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
+def _waiting_for_a_person(situation: Situation) -> list[SubtaskRecord]:
+    asking = (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
     return [
         record
-        for record in state.records
-        if record.phase in settled and not graph.satisfied(record)
+        for record in situation.records
+        if record.phase in asking and not graph.satisfied(record)
     ]
 
 
-# First answer wins. The order is behaviour: a test pins it.
+# The first that answers holds. The order is behaviour: a test pins it.
 RULES: tuple[Rule, ...] = (
     being_deleted,
     spec_invalid,

@@ -8,18 +8,17 @@ from fnmatch import fnmatchcase
 
 from afresh.api.work_package import WorkPackage
 from afresh.core.decision import RuleResult
-from afresh.core.history.replay import PackageState
-from afresh.core.observed import Observed
 from afresh.core.policy import graph
 from afresh.core.policy.ceilings import excesses
 from afresh.core.policy.results import stall
 from afresh.core.policy.unsupported import unsupported
 from afresh.core.reasons import Reason
+from afresh.core.situation import Situation
 
 
-def spec_invalid(seen: Observed, state: PackageState) -> RuleResult | None:
+def spec_invalid(situation: Situation) -> RuleResult | None:
     """The package asks for something that cannot be; only an edit helps."""
-    entries = seen.package.spec.subtasks
+    entries = situation.spec.subtasks
     alike = graph.same_name(entries)
     if alike:
         return stall(
@@ -36,37 +35,37 @@ def spec_invalid(seen: Observed, state: PackageState) -> RuleResult | None:
     )
 
 
-def branch_in_use(seen: Observed, state: PackageState) -> RuleResult | None:
+def branch_in_use(situation: Situation) -> RuleResult | None:
     """Another package of the namespace works on the same branch."""
-    if seen.rival is None:
+    if situation.seen.rival is None:
         return None
     return stall(
         Reason.BRANCH_IN_USE,
-        f"The branch {seen.package.branch} of this repository is worked on by the package "
-        f"{seen.rival}; delete that package, or make this one anew with another "
+        f"The branch {situation.package.branch} of this repository is worked on by the package "
+        f"{situation.seen.rival}; delete that package, or make this one anew with another "
         "spec.repository.branch.",
     )
 
 
-def class_not_found(seen: Observed, state: PackageState) -> RuleResult | None:
+def class_not_found(situation: Situation) -> RuleResult | None:
     """The package names a class that does not exist."""
-    if seen.agent_class:
+    if situation.agent_class:
         return None
     return stall(
         Reason.AGENT_CLASS_NOT_FOUND,
-        f'There is no AgentClass "{seen.package.spec.agent_class_name}"; create it or correct '
+        f'There is no AgentClass "{situation.spec.agent_class_name}"; create it or correct '
         "spec.agentClassName.",
     )
 
 
-def image_not_allowed(seen: Observed, state: PackageState) -> RuleResult | None:
+def image_not_allowed(situation: Situation) -> RuleResult | None:
     """The package brings an image, its own or verify's, that its class does not allow."""
-    if seen.agent_class is None:
+    if situation.agent_class is None:
         return None
-    allowed = (seen.agent_class.spec.image, *seen.agent_class.spec.allowed_images)
+    allowed = (situation.agent_class.spec.image, *situation.agent_class.spec.allowed_images)
     strange = (
         image
-        for image in _images(seen.package)
+        for image in _images(situation.package)
         if not any(fnmatchcase(image, pattern) for pattern in allowed)
     )
     image = next(strange, None)
@@ -75,7 +74,7 @@ def image_not_allowed(seen: Observed, state: PackageState) -> RuleResult | None:
     return stall(
         Reason.IMAGE_NOT_ALLOWED,
         f"The image {image} is not allowed by the AgentClass "
-        f"{seen.package.spec.agent_class_name}; use its image or have it added to "
+        f"{situation.spec.agent_class_name}; use its image or have it added to "
         "spec.allowedImages there.",
     )
 
@@ -88,17 +87,17 @@ def _images(package: WorkPackage) -> Iterator[str]:
             yield image
 
 
-def not_supported(seen: Observed, state: PackageState) -> RuleResult | None:
+def not_supported(situation: Situation) -> RuleResult | None:
     """The package or its class sets a field that this version does not act on."""
-    if seen.agent_class is None:
+    if situation.agent_class is None:
         return None
-    sentence = next(unsupported(seen.package.spec, seen.agent_class.spec), None)
+    sentence = next(unsupported(situation.spec, situation.agent_class.spec), None)
     return stall(Reason.NOT_SUPPORTED, sentence) if sentence else None
 
 
-def unpriced_model(seen: Observed, state: PackageState) -> RuleResult | None:
+def unpriced_model(situation: Situation) -> RuleResult | None:
     """A budget in US dollars can only hold where the model has a price."""
-    limits, agent_class = seen.package.spec.budget, seen.agent_class
+    limits, agent_class = situation.spec.budget, situation.agent_class
     if limits is None or limits.max_cost_usd is None or agent_class is None:
         return None
     spec = agent_class.spec
@@ -108,21 +107,21 @@ def unpriced_model(seen: Observed, state: PackageState) -> RuleResult | None:
     return stall(
         Reason.UNPRICED_MODEL,
         "spec.budget.maxCostUSD needs a price for the model of the AgentClass "
-        f"{seen.package.spec.agent_class_name}; have it added to spec.pricing there, or use "
+        f"{situation.spec.agent_class_name}; have it added to spec.pricing there, or use "
         "spec.budget.maxTokens.",
     )
 
 
-def above_ceiling(seen: Observed, state: PackageState) -> RuleResult | None:
+def above_ceiling(situation: Situation) -> RuleResult | None:
     """The package asks for more than its class allows."""
-    if seen.agent_class is None:
+    if situation.agent_class is None:
         return None
-    first = next(excesses(seen.package.spec, seen.agent_class.spec), None)
+    first = next(excesses(situation.spec, situation.agent_class.spec), None)
     if first is None:
         return None
     field, asked, allowed = first
     return stall(
         Reason.ABOVE_CEILING,
-        f"{field} is {asked}, and the AgentClass {seen.package.spec.agent_class_name} allows "
+        f"{field} is {asked}, and the AgentClass {situation.spec.agent_class_name} allows "
         f"{allowed}; lower it or have spec.ceilings raised there.",
     )

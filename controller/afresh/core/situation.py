@@ -1,0 +1,129 @@
+"""The situation of a package: everything that a rule may ask, computed once. Pure.
+
+Owns which subtasks are ready and which are due. Rules answer from it and compute none of it anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from afresh.api.agent_class import AgentClass, Gate
+from afresh.api.package_status import SubtaskRecord, Usage
+from afresh.api.subtask import SubtaskEntry
+from afresh.api.work_package import WorkPackage, WorkPackageSpec
+from afresh.core.history.classify import Running
+from afresh.core.history.plan_state import unpushed_plan
+from afresh.core.history.replay import PackageState, replay
+from afresh.core.history.shared_waits import Waits, concerns
+from afresh.core.history.transitions import Syncs, is_due
+from afresh.core.observed import Episode, Observed, SharedLimits
+from afresh.core.policy import budget, graph
+from afresh.core.policy.credential_gate import gate_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What was seen, what is known from it, and what both mean for the next step.
+
+    `gate` is the credential's gate once what has ended is taken in; None: it is open. `ready` are
+    the pending subtasks whose dependencies are satisfied; `due` are those of them that need not
+    wait and can be paid for; `unconcerned` those of them whose pods meet none of the shared causes
+    whose gates are closed. All are in list order. `unpushed_plan` is the digest of the plan
+    that the branch should have and lacks.
+    """
+
+    seen: Observed
+    state: PackageState
+    gate: Gate | None
+    ready: tuple[SubtaskEntry, ...]
+    due: tuple[SubtaskEntry, ...]
+    unconcerned: tuple[SubtaskEntry, ...]
+    unpushed_plan: str | None
+
+    @property
+    def now(self) -> datetime:
+        """When the look was taken."""
+        return self.seen.now
+
+    @property
+    def package(self) -> WorkPackage:
+        """The package itself."""
+        return self.seen.package
+
+    @property
+    def spec(self) -> WorkPackageSpec:
+        """What the user asks for."""
+        return self.seen.package.spec
+
+    @property
+    def agent_class(self) -> AgentClass | None:
+        """The class that the package names; None: there is none."""
+        return self.seen.agent_class
+
+    @property
+    def limits(self) -> SharedLimits:
+        """What the package shares with others."""
+        return self.seen.shared_limits
+
+    @property
+    def obstacle(self) -> str | None:
+        """The API server's refusal of what was asked of it a moment ago."""
+        return self.seen.obstacle
+
+    @property
+    def records(self) -> tuple[SubtaskRecord, ...]:
+        """Where every subtask is, in list order."""
+        return self.state.records
+
+    @property
+    def by_id(self) -> Mapping[str, SubtaskRecord]:
+        """The records by subtask id."""
+        return self.state.by_id
+
+    @property
+    def live(self) -> tuple[tuple[Episode, Running], ...]:
+        """The episodes that go on."""
+        return self.state.live
+
+    @property
+    def usage(self) -> Usage:
+        """What the package has used so far."""
+        return self.state.usage
+
+    @property
+    def syncs(self) -> Syncs:
+        """How the plan's own Jobs stand."""
+        return self.state.syncs
+
+    @property
+    def waits(self) -> Waits:
+        """The gates of shared causes that hold the package back."""
+        return self.state.waits
+
+    def message_of(self, record: SubtaskRecord) -> str:
+        """Return the whole of what the record says."""
+        return self.state.message_of(record)
+
+
+def situation_of(seen: Observed) -> Situation:
+    """Take in everything that `seen` tells."""
+    state = replay(seen)
+    ready = tuple(graph.ready(seen.package.spec.subtasks, state.by_id))
+    due = tuple(
+        entry
+        for entry in ready
+        if is_due(record := state.by_id[entry.id], seen.now)
+        and budget.can_afford(seen.package.spec.budget, state.usage, record.insufficient)
+    )
+    closed = state.waits.closed
+    return Situation(
+        seen=seen,
+        state=state,
+        gate=gate_after(seen, state),
+        ready=ready,
+        due=due,
+        unconcerned=tuple(
+            entry for entry in due if not any(concerns(seen, wait, (entry.id,)) for wait in closed)
+        ),
+        unpushed_plan=unpushed_plan(seen, state),
+    )
