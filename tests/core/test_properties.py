@@ -20,6 +20,7 @@ from afresh.core.history.usage import tokens_of
 from afresh.core.observed import Episode, Member, Observed, SharedLimits
 from afresh.core.planner import decide
 from afresh.core.status import package_status, subtask_statuses
+from tests.core.contradictions import contradictions
 from tests.make import (
     NOW,
     make_class,
@@ -179,6 +180,19 @@ def test_every_state_gets_an_answer_and_a_status_that_the_api_takes(seen: Observ
     assert [item.type for item in status.conditions] == ["Ready", "Progressing", "Stalled"]
     for child in subtask_statuses(seen, decision).values():
         assert type(child).model_validate(child.to_manifest()) == child
+
+
+@given(states())
+def test_no_decision_makes_a_status_contradict_itself(seen: Observed) -> None:
+    wanted = {entry.id for entry in seen.package.spec.subtasks}
+    before = contradictions_in(seen.package.status, wanted)
+
+    after = contradictions_in(package_status(seen, decide(seen)), wanted)
+    assert after - before == set()
+
+
+def contradictions_in(status: WorkPackageStatus, wanted: set[str]) -> set[str]:
+    return set(contradictions(status, wanted))
 
 
 @given(states(), st.randoms(use_true_random=False))

@@ -15,7 +15,7 @@ from afresh.contract.plan_file import digest
 from afresh.contract.words import Outcome
 from afresh.kube.client import JOBS, PODS
 from tests.kube.journeys import CLAUDE, entries
-from tests.kube.world import KEY, World, check_rest, make_world
+from tests.kube.world import KEY, World, check_rest, contradictions_in, make_world
 
 IDS = "ABC"
 OTHER = "package-1"
@@ -191,6 +191,11 @@ class Cluster(RuleBasedStateMachine):
                     assert known, f"{key} was done and is {record['marker']}"
                 if record["marker"] == "[x]":
                     self.done[key] = record.get("observedRevision", 0)
+
+    @invariant()
+    def no_status_contradicts_itself(self) -> None:
+        for name in NAMES if hasattr(self, "world") else ():
+            assert contradictions_in(self.world, name) == []
 
     def check_end(self) -> None:
         for name in NAMES:

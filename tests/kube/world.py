@@ -10,6 +10,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from afresh.api.package_status import WorkPackageStatus
 from afresh.contract.report import Report
 from afresh.core.planner import decide
 from afresh.core.policy.scheduling import TAKEN_AGAIN
@@ -23,6 +24,7 @@ from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
 from afresh.kube.seal import Seal
+from tests.core.contradictions import contradictions
 from tests.kube.api_server import ApiServer, Killed, is_selected
 from tests.kube.node import Branch, Judge, Node, job_of
 from tests.make import NOW, make_class, make_package
@@ -299,6 +301,15 @@ def side_effects(world: World, name: str = KEY.name) -> dict[str, Any]:
     }
 
 
+def contradictions_in(world: World, name: str = KEY.name) -> list[str]:
+    """What the package's status says that cannot be; a status of an earlier spec has its time."""
+    package = world.package(name)
+    status = WorkPackageStatus.model_validate(package.get("status", {}))
+    if not status.subtasks or status.observed_generation != package["metadata"]["generation"]:
+        return []
+    return list(contradictions(status, {entry["id"] for entry in package["spec"]["subtasks"]}))
+
+
 async def check_rest(world: World) -> None:
     """Nothing is left to do: a fresh look at the world at rest asks for no action."""
     fresh = Operator(world.api)
@@ -307,3 +318,4 @@ async def check_rest(world: World) -> None:
         seen = await fresh.observer.observe(key, now=NOW + world.api.clock)
         assert seen is not None
         assert decide(seen).actions == ()
+        assert contradictions_in(world, key.name) == []

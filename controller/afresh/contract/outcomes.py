@@ -1,13 +1,13 @@
 """The outcome table: what follows from each way in which an episode can end (design, section 3).
 
-One row per outcome. Knows nothing of evidence; `core.evidence` finds the outcome.
+One row per outcome. Knows nothing of evidence: `core.history.classify` finds the outcome.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from afresh.contract.words import Outcome
+from afresh.contract.words import Marker, Outcome
 
 
 class Next(StrEnum):
@@ -23,37 +23,54 @@ class Next(StrEnum):
     STOP = "Stop"  # the package fails until a limit is raised
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What follows: the next step, and whether the outcome counts as a failure of the subtask."""
+    """What follows from an outcome.
+
+    `counts`: it is a failure of the subtask. `by_container`: how the agent's container ended may
+    explain it better. `of_provider`: the model's provider does it, and a gate closes for all who
+    use the same credential. `stalls`: somebody has to correct something; while nobody has, the
+    package is stalled and tries now and then.
+    """
 
     next: Next
     counts: bool = False
+    by_container: bool = False
+    of_provider: bool = False
+    stalls: bool = False
+
+    def marker(self, *, is_last_chance: bool) -> Marker | None:
+        """Return what the plan shows for the subtask; None: it stays pending."""
+        if self.next is Next.DONE:
+            return Marker.DONE
+        if self.next is Next.REVIEW:
+            return Marker.NEEDS_REVIEW
+        return Marker.SKIPPED if self.counts and is_last_chance else None
 
 
 TABLE: dict[Outcome, Row] = {
-    Outcome.SUCCESS: Row(Next.DONE),
-    Outcome.NO_CHANGES: Row(Next.RETRY, counts=True),
-    Outcome.BLOCKED: Row(Next.REVIEW),
-    Outcome.OUT_OF_SCOPE: Row(Next.REVIEW),
-    Outcome.VERIFY_FAILED: Row(Next.RETRY, counts=True),
-    Outcome.AGENT_ERROR: Row(Next.RETRY, counts=True),
-    Outcome.NO_RESULT: Row(Next.RETRY, counts=True),
-    Outcome.TURN_LIMIT: Row(Next.RETRY, counts=True),
-    Outcome.TIMEOUT: Row(Next.RETRY, counts=True),
-    Outcome.CONTEXT_EXHAUSTED: Row(Next.RETRY, counts=True),
-    Outcome.OUT_OF_MEMORY: Row(Next.RETRY, counts=True),
-    Outcome.PROCESS_LIMIT: Row(Next.RETRY, counts=True),
-    Outcome.DISK_FULL: Row(Next.RETRY, counts=True),
-    Outcome.TRANSIENT: Row(Next.BACKOFF),
-    Outcome.MODEL_SILENT: Row(Next.BACKOFF),
-    Outcome.INFRASTRUCTURE: Row(Next.BACKOFF),
-    Outcome.AUTH: Row(Next.PROBE),
-    Outcome.CONFIG: Row(Next.PROBE),
-    Outcome.BRANCH_IN_USE: Row(Next.PROBE),
-    Outcome.BUDGET_EXCEEDED: Row(Next.STOP),
-    Outcome.CONFLICT: Row(Next.RETRY),
-    Outcome.CANCELLED: Row(Next.RETRY),
+    Outcome.SUCCESS: Row(next=Next.DONE),
+    Outcome.NO_CHANGES: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.BLOCKED: Row(next=Next.REVIEW),
+    Outcome.OUT_OF_SCOPE: Row(next=Next.REVIEW),
+    Outcome.VERIFY_FAILED: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.AGENT_ERROR: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.NO_RESULT: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.TURN_LIMIT: Row(next=Next.RETRY, counts=True),
+    Outcome.TIMEOUT: Row(next=Next.RETRY, counts=True),
+    Outcome.CONTEXT_EXHAUSTED: Row(next=Next.RETRY, counts=True),
+    Outcome.OUT_OF_MEMORY: Row(next=Next.RETRY, counts=True),
+    Outcome.PROCESS_LIMIT: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.DISK_FULL: Row(next=Next.RETRY, counts=True, by_container=True),
+    Outcome.TRANSIENT: Row(next=Next.BACKOFF, of_provider=True),
+    Outcome.MODEL_SILENT: Row(next=Next.BACKOFF, of_provider=True, stalls=True),
+    Outcome.INFRASTRUCTURE: Row(next=Next.BACKOFF, by_container=True),
+    Outcome.AUTH: Row(next=Next.PROBE, stalls=True),
+    Outcome.CONFIG: Row(next=Next.PROBE, stalls=True),
+    Outcome.BRANCH_IN_USE: Row(next=Next.PROBE, stalls=True),
+    Outcome.BUDGET_EXCEEDED: Row(next=Next.STOP),
+    Outcome.CONFLICT: Row(next=Next.RETRY),
+    Outcome.CANCELLED: Row(next=Next.RETRY),
 }
 
 # When several outcomes fit, the first of these holds. Success and Conflict are not here: Success
@@ -81,11 +98,6 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.INFRASTRUCTURE,
 )
 
-# A container's own end can only be the better explanation of these.
-EXPLAINED_BY_CONTAINER = frozenset(PRECEDENCE[PRECEDENCE.index(Outcome.OUT_OF_MEMORY) + 1 :])
-
-# What the provider of a model does; a gate closes for all who use the same credential.
-OF_THE_PROVIDER = frozenset({Outcome.TRANSIENT, Outcome.MODEL_SILENT})
 # What an agent asks for may be what its model is silent about: so often in a row the package goes
 # on as if nobody were to blame, then it stalls.
 MOST_SILENCES = 3

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from afresh.contract.outcomes import EXPLAINED_BY_CONTAINER
+from afresh.contract.outcomes import TABLE
 from afresh.contract.pod_layout import AGENT, RUNNER, VERIFY
 from afresh.contract.report import SYNC_ID, Report, Result
 from afresh.contract.sentences import with_details
@@ -186,7 +186,7 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
     result = next((item for item in report.results if item.id == subtask), None)
     if result is None:
         return _infrastructure(UNTOLD, report)
-    if result.outcome not in EXPLAINED_BY_CONTAINER:
+    if not TABLE[result.outcome].by_container:
         return Finished(
             outcome=result.outcome,
             message=result.message,

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.contract.outcomes import OF_THE_PROVIDER
+from afresh.contract.outcomes import TABLE
 from afresh.contract.overlap import bounded
 from afresh.contract.words import Outcome, PushRefusal
 from afresh.core.decision import AttemptResult
@@ -276,7 +276,7 @@ def _start(seen: Observed, problem: str) -> Start:
 def _is_gated(seen: Observed, episode: Episode, ended: Finished) -> bool:
     """Whether a gate is what the subtask waits for next, and not a time of its own."""
     has_credential = seen.agent_class is not None and seen.agent_class.spec.credentials is not None
-    by_provider = has_credential and ended.outcome in OF_THE_PROVIDER
+    by_provider = has_credential and TABLE[ended.outcome].of_provider
     return by_provider or is_shared(seen, episode, ended)
 
 

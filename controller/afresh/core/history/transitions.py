@@ -45,9 +45,8 @@ IN_EPISODE = frozenset({SubtaskPhase.RUNNING, SubtaskPhase.QUEUED})
 LIVE_REASONS = frozenset(
     {str(Reason.EPISODE_RUNNING), str(Reason.EPISODE_QUEUED), str(Reason.WAITING)}
 )
-STALLING = frozenset(
-    map(str, (Outcome.AUTH, Outcome.CONFIG, Outcome.BRANCH_IN_USE, Outcome.MODEL_SILENT))
-)
+# A record with one of these as its reason stalls the package.
+STALLING = frozenset(str(outcome) for outcome, row in TABLE.items() if row.stalls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

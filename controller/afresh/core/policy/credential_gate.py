@@ -4,7 +4,7 @@ Owns when a gate closes, how long, and when it opens. Decides nothing about epis
 """
 
 from afresh.api.agent_class import Gate
-from afresh.contract.outcomes import OF_THE_PROVIDER, backoff_after, reset_of, slower, whole_second
+from afresh.contract.outcomes import TABLE, backoff_after, reset_of, slower, whole_second
 from afresh.contract.words import Outcome, ProviderFault
 from afresh.core.history.classify import Finished
 from afresh.core.history.replay import PackageState
@@ -40,7 +40,7 @@ def gate_after(seen: Observed, state: PackageState) -> Gate | None:
         return gate
     for attempt_result in state.attempt_results:
         episode, ended = attempt_result.episode, attempt_result.ended
-        if ended.outcome in OF_THE_PROVIDER:
+        if TABLE[ended.outcome].of_provider:
             gate = _closed(gate, episode, ended, seen, secret)
         elif gate and _probes(episode, gate) and _answered(episode, ended.outcome):
             gate = None
