@@ -6,8 +6,8 @@ from afresh.api.package_status import SubtaskRecord, WorkPackageStatus
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.contract.outcomes import TABLE, Next
 from afresh.contract.words import Marker
+from afresh.core.history.graph import satisfied
 from afresh.core.history.transitions import IN_EPISODE, MARKERS
-from afresh.core.policy.graph import satisfied
 from afresh.core.reasons import Reason
 
 STARTS_NOTHING = (*ENDED, PackagePhase.SUSPENDED)

@@ -14,9 +14,9 @@ from afresh.contract.order import LEAST_TOKENS, Budget
 from afresh.contract.report import Usage as Spent
 from afresh.contract.words import Outcome
 from afresh.core.decision import StartEpisode
+from afresh.core.history.budget import shares
 from afresh.core.observed import Episode
 from afresh.core.planner import decide
-from afresh.core.policy.budget import shares
 from afresh.core.reasons import Reason
 from tests.make import (
     make_class,

@@ -15,8 +15,8 @@ from afresh.contract.sentences import DETAILS, fitted, sentence_of, with_details
 from afresh.contract.stable_words import steady
 from afresh.contract.words import Outcome, ProviderFault
 from afresh.core.history.classify import Finished, verdict_of
+from afresh.core.history.credential_gate import gate_sentence
 from afresh.core.planner import decide
-from afresh.core.policy.credential_gate import gate_sentence
 from afresh.core.status import package_status, subtask_statuses
 from tests.make import (
     NOW,

@@ -8,14 +8,14 @@ from typing import Any
 
 import yaml
 
-from afresh.metrics import episodes, standing
+from afresh.metrics import episodes, gauges
 from afresh.metrics.registry import FAMILIES
 from deploy.monitoring import dashboard
 from deploy.monitoring.panels import ROWS
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "afresh"
-DESCRIBED = (episodes, standing)
+DESCRIBED = (episodes, gauges)
 NAME = re.compile(r"\b(?:afresh|controller_runtime|workqueue|rest_client|leader)_\w+")
 CHOSEN = {"$namespace": ".*", "$agent_class": ".*", "$__rate_interval": "1m"}
 SUFFIXES = ("", "_bucket", "_sum", "_count")

@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
-from afresh.metrics import episodes, standing
+from afresh.metrics import episodes, gauges
 from afresh.metrics.registry import FAMILIES, Family
 
 ALERTS = Path(__file__).parents[2] / "charts" / "afresh" / "alerts"
 # Importing them is what puts their metrics into the list.
-_DESCRIBING = (episodes, standing)
+_DESCRIBING = (episodes, gauges)
 _HEAD = """\
 # Metrics and alerts
 

@@ -1,5 +1,6 @@
 """From a package and its class to the Order of one episode. It holds no secret."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -27,9 +28,10 @@ from afresh.contract.words import AdapterName, Marker, ServerTools
 from afresh.core.history.replay import PackageState
 from afresh.core.history.transitions import is_last_chance
 from afresh.core.observed import Observed
-from afresh.core.policy.batches import epic_of
 from afresh.core.programs import check_of, found_after
 from afresh.core.push_target import passed_after, push_target
+
+_EPIC = re.compile(r"[^.]*?(\d+)\.")
 
 
 def order_of(
@@ -134,6 +136,14 @@ def _commit(record: SubtaskRecord) -> str | None:
 def title_of(entry: SubtaskEntry) -> str:
     """Return the subtask's title, or its id where it has none."""
     return entry.title or entry.id
+
+
+def epic_of(entry: SubtaskEntry) -> str:
+    """Return the epic: the field, else the number before the first dot of the id or the title."""
+    if entry.epic:
+        return entry.epic
+    matches = (_EPIC.match(text) for text in (entry.id, entry.title))
+    return next((match[1] for match in matches if match), "")
 
 
 def _marker(record: SubtaskRecord) -> Marker:

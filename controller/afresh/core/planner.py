@@ -17,11 +17,11 @@ from afresh.core.decision import (
     StartSync,
     UpdateSubtask,
 )
+from afresh.core.history.credential_gate import credential_of
 from afresh.core.names import subtask_name
 from afresh.core.notes import notes_of
 from afresh.core.observed import Observed
 from afresh.core.policy.cleanup import LEFT_BEHIND_AFTER, leftovers, outlives_its_end
-from afresh.core.policy.credential_gate import credential_of
 from afresh.core.policy.plan_sync import looks_at_plan, plan_pushes
 from afresh.core.policy.rules import RULES
 from afresh.core.situation import Situation, situation_of

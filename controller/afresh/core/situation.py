@@ -11,14 +11,14 @@ from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.package_status import SubtaskRecord, Usage
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import WorkPackage, WorkPackageSpec
+from afresh.core.history import budget, graph
 from afresh.core.history.classify import Running
+from afresh.core.history.credential_gate import gate_after
 from afresh.core.history.plan_state import unpushed_plan
 from afresh.core.history.replay import PackageState, replay
 from afresh.core.history.shared_waits import Waits, concerns
 from afresh.core.history.transitions import Syncs, is_due
 from afresh.core.observed import Episode, Observed, SharedLimits
-from afresh.core.policy import budget, graph
-from afresh.core.policy.credential_gate import gate_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

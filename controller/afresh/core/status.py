@@ -23,6 +23,7 @@ from afresh.contract.report import PHASES, Usage
 from afresh.contract.words import Outcome
 from afresh.core.decision import AttemptResult, Decision, StartEpisode
 from afresh.core.history.durations import Span, span_after
+from afresh.core.history.graph import satisfied
 from afresh.core.history.interventions import guidance_given, interventions_after
 from afresh.core.history.plan_state import last_pushed
 from afresh.core.history.transitions import IN_EPISODE, STALLING, row_of
@@ -30,7 +31,6 @@ from afresh.core.history.usage import TOKENS, share_of
 from afresh.core.history.whole_messages import whole_message
 from afresh.core.names import subtask_name
 from afresh.core.observed import Observed
-from afresh.core.policy.graph import satisfied
 from afresh.core.programs import found_after
 from afresh.core.push_target import passed_after
 from afresh.core.reasons import Reason

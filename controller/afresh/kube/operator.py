@@ -24,6 +24,7 @@ from afresh.kube.heartbeat import heartbeat
 from afresh.kube.isolation import Isolation
 from afresh.kube.listener import Limits, Listener, Route
 from afresh.kube.loop import Loop
+from afresh.kube.metrics_view import MetricsView
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key, KeyQueue
 from afresh.kube.report_keys import ReportKeys
@@ -34,7 +35,7 @@ from afresh.kube.seal import Seal
 from afresh.logs import get_logger
 from afresh.manifests.network_policy import ReportPeer
 from afresh.metrics import registry
-from afresh.metrics.standing import Standing
+from afresh.metrics.gauges import Gauges
 from afresh.settings import Settings
 
 log = get_logger()
@@ -101,7 +102,7 @@ async def _lead(
         return
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(serving(reports, settings.report_port))
-        registry.REGISTRY.register(Standing(cache))
+        registry.REGISTRY.register(Gauges(MetricsView(cache)))
         registry.MAX_WORKERS.labels(registry.CONTROLLER).set(settings.workers)
         for _ in range(settings.workers):
             await stack.enter_async_context(while_open(_work(loop, queue)))

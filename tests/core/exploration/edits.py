@@ -6,7 +6,7 @@ from typing import Any
 
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import CANCEL_ANNOTATION, RETRY_ANNOTATION
-from afresh.core.policy.budget import is_spent
+from afresh.core.history.budget import is_spent
 from tests.core.exploration.events import BUDGET_TOKENS, Cause, Change, Event
 from tests.core.exploration.world import FIRST, World
 

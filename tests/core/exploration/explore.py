@@ -13,10 +13,10 @@ from typing import Any
 from afresh.api.package_status import SubtaskRecord
 from afresh.contract.outcomes import MOST_SILENCES, TABLE
 from afresh.contract.words import Outcome
+from afresh.core.history.budget import is_spent
 from afresh.core.history.plan_state import wanted_digest
 from afresh.core.history.replay import replay
 from afresh.core.observed import Episode
-from afresh.core.policy.budget import is_spent
 from afresh.core.reason_table import Subject
 from afresh.core.reasons import Reason
 from tests.core.exploration.breakages import breakages, created_in, crowding

@@ -28,11 +28,11 @@ from afresh.core.decision import (
     StartSync,
     UpdateSubtask,
 )
+from afresh.core.history import graph
 from afresh.core.history.durations import short_duration
 from afresh.core.history.transitions import new_record
 from afresh.core.observed import Observed
 from afresh.core.planner import decide
-from afresh.core.policy import graph
 from afresh.core.policy.rules import RULES
 from afresh.core.reason_table import ROWS
 from afresh.core.situation import situation_of

@@ -17,10 +17,10 @@ from afresh.api.subtask import Attempt, SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
+from afresh.core.history.graph import satisfied
 from afresh.core.history.transitions import new_record
 from afresh.core.history.usage import TOKENS
 from afresh.core.names import subtask_name
-from afresh.core.policy.graph import satisfied
 from afresh.core.reasons import Reason
 
 # What the agent had of an episode, and what its verification had: from and to.

@@ -3,7 +3,6 @@
 Owns the context modes (S0-2, S3-2, S3-3). The mode decides nothing but this. Pure.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 from afresh.api.package_status import SubtaskRecord
@@ -11,10 +10,10 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import Context
 from afresh.contract.words import ContextMode
-from afresh.core.policy import graph
+from afresh.core.history import graph
+from afresh.core.orders import epic_of
 
 MOST_IN_BATCH = 25
-_EPIC = re.compile(r"[^.]*?(\d+)\.")
 
 Batch = tuple[SubtaskEntry, ...]
 
@@ -40,14 +39,6 @@ def batches(
         taken |= {entry.id for entry in batch}
         found.append(batch)
     return found
-
-
-def epic_of(entry: SubtaskEntry) -> str:
-    """Return the epic: the field, else the number before the first dot of the id or the title."""
-    if entry.epic:
-        return entry.epic
-    matches = (_EPIC.match(text) for text in (entry.id, entry.title))
-    return next((match[1] for match in matches if match), "")
 
 
 def _batch(

@@ -11,9 +11,9 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.contract.outcomes import is_overdue
 from afresh.contract.words import Outcome
 from afresh.core.decision import DeleteJob, RuleResult
+from afresh.core.history import budget, graph
 from afresh.core.history.shared_causes import refusal_trouble, refused_message
 from afresh.core.history.transitions import IN_EPISODE, STALLING
-from afresh.core.policy import budget, graph
 from afresh.core.policy.push_refusals import push_refused
 from afresh.core.policy.results import REFUSED_AGAIN, at_end, keep_running, once_idle, until
 from afresh.core.policy.scheduling import (

@@ -15,12 +15,12 @@ from afresh.contract.order import ORDER_MAX_BYTES, Budget
 from afresh.contract.outcomes import SLOW_PAUSE, is_overdue
 from afresh.contract.words import Checkout
 from afresh.core.decision import RuleResult, StartEpisode
+from afresh.core.history import budget
+from afresh.core.history.credential_gate import gate_sentence
 from afresh.core.history.shared_causes import TABLE, Cause
 from afresh.core.history.shared_waits import behind, concerns, may_try, probe_text, tried_by
 from afresh.core.history.transitions import STALLING, started, while_live
-from afresh.core.policy import budget
 from afresh.core.policy.batches import Batch, batches
-from afresh.core.policy.credential_gate import gate_sentence
 from afresh.core.policy.plan_sync import push_probe
 from afresh.core.policy.results import (
     GATE_AGAIN,

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from afresh.api.work_package import WorkPackage
 from afresh.core.decision import RuleResult
-from afresh.core.policy import graph
+from afresh.core.history import graph
 from afresh.core.policy.ceilings import excesses
 from afresh.core.policy.results import stall
 from afresh.core.policy.unsupported import unsupported

@@ -1,13 +1,14 @@
-"""Gauges of how things stand, computed from the operator's view of the cluster at each scrape.
+"""Gauges of packages, episodes and gates, computed from the cluster's objects at each scrape.
 
 Nothing is remembered, so nothing can drift. Reads raw objects, unreadable ones too: a package that
 the operator stalls for its spec is to be counted as well. For use within one event loop.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from typing import Any, Protocol
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -16,8 +17,6 @@ from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_AGENT_CLASS
 from afresh.contract.words import ContextMode
 from afresh.core.status import GOES_ON
-from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
 from afresh.metrics.registry import NONE, Family, described
 
 NEAR = Decimal("0.8")
@@ -83,13 +82,30 @@ GATE_CLOSED_SINCE = described(
 )
 
 Series = dict[tuple[str, ...], float]
+Manifest = dict[str, Any]
 
 
-class Standing(Collector):
-    """Collects the gauges of one cache. Is registered where the loop begins, and only there."""
+class ClusterView(Protocol):
+    """What the gauges read: raw objects, as the API server has them."""
 
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
+    def packages(self) -> Iterable[Manifest]:
+        """Yield every WorkPackage."""
+        ...
+
+    def classes(self) -> Iterable[Manifest]:
+        """Yield every AgentClass."""
+        ...
+
+    def running_jobs(self) -> Iterable[Manifest]:
+        """Yield the Jobs that have not ended, but for those whose runner has reported its end."""
+        ...
+
+
+class Gauges(Collector):
+    """Collects the gauges of one view. Is registered where the loop begins, and only there."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
 
     def describe(self) -> list[GaugeMetricFamily]:
         """Return nothing: what is collected is known only when it is collected."""
@@ -97,8 +113,8 @@ class Standing(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield every gauge as things stand now."""
-        packages = list(self._cache.all(WORK_PACKAGES))
-        classes = {raw["metadata"]["name"]: raw for raw in self._cache.all(AGENT_CLASSES)}
+        packages = list(self._view.packages())
+        classes = {raw["metadata"]["name"]: raw for raw in self._view.classes()}
         gates = [gate for raw in classes.values() for gate in _status(raw).get("gates", ())]
         yield _gauge(PACKAGES, Counter(map(_package, packages)))
         yield _gauge(SUBTASKS, Counter(key for raw in packages for key in _subtasks(raw)))
@@ -109,12 +125,10 @@ class Standing(Collector):
         yield _gauge(GATE_CLOSED_SINCE, dict(_closed_gates(packages, classes, gates)))
 
     def _live(self, classes: dict[str, Manifest]) -> Iterator[tuple[str, ...]]:
-        for job in self._cache.live_jobs():
+        for job in self._view.running_jobs():
             metadata = job["metadata"]
-            hint = self._cache.hint(metadata.get("uid", ""), None)
-            is_sync = ANNOTATION_BATCH not in metadata.get("annotations", {})
-            if is_sync or (hint and hint.final):
-                continue
+            if ANNOTATION_BATCH not in metadata.get("annotations", {}):
+                continue  # a sync has no agent
             name = metadata["labels"].get(LABEL_AGENT_CLASS, NONE)
             pod = classes.get(name, {}).get("spec", {}).get("pod", {})
             state = "queued" if job["spec"].get("suspend") else "running"

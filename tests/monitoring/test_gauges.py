@@ -7,7 +7,8 @@ import pytest
 from afresh.contract.report import Report
 from afresh.kube.cache import Cache
 from afresh.kube.client import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
-from afresh.metrics.standing import Standing
+from afresh.kube.metrics_view import MetricsView
+from afresh.metrics.gauges import Gauges
 from tests.make import make_class, make_entry, make_package
 
 Found = dict[tuple[str, ...], float]
@@ -15,7 +16,7 @@ Found = dict[tuple[str, ...], float]
 
 def value_of(cache: Cache, name: str) -> Found:
     """The series of one gauge, by the values of their labels in the order of the labels."""
-    (family,) = [item for item in Standing(cache).collect() if item.name == name]
+    (family,) = [item for item in Gauges(MetricsView(cache)).collect() if item.name == name]
     return {tuple(item.labels.values()): item.value for item in family.samples}
 
 

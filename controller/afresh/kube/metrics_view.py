@@ -1,0 +1,28 @@
+"""What the gauges of the metrics read of the operator's view of the cluster. Writes nothing."""
+
+from collections.abc import Iterator
+
+from afresh.kube.cache import Cache
+from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
+
+
+class MetricsView:
+    """Shows the cache as `afresh.metrics.gauges.ClusterView` wants it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def packages(self) -> Iterator[Manifest]:
+        """Yield every WorkPackage."""
+        return iter(self._cache.all(WORK_PACKAGES))
+
+    def classes(self) -> Iterator[Manifest]:
+        """Yield every AgentClass."""
+        return iter(self._cache.all(AGENT_CLASSES))
+
+    def running_jobs(self) -> Iterator[Manifest]:
+        """Yield the Jobs that have not ended, but for those whose runner has reported its end."""
+        for job in self._cache.live_jobs():
+            hint = self._cache.hint(job["metadata"].get("uid", ""), None)
+            if not (hint and hint.final):
+                yield job
