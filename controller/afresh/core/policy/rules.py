@@ -78,6 +78,7 @@ def stalled(situation: Situation) -> RuleResult | None:
         reason=first.reason,
         message=situation.message_of(first),
         recheck_after=until(due, situation.now),
+        may_push_plan=first.reason != Reason.BRANCH_IN_USE,
     )
 
 
