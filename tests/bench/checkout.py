@@ -74,7 +74,7 @@ def _stages(root: Path, address: str) -> Iterator[tuple[str, Callable[[], object
     order = make_order(f"http://{address}/large.git", "")
     plain = _runner(root, "plain-pod", order)
     yield PREPARE, lambda: _prepare(plain)
-    paths, outbox = plain.work.paths, Outbox()
+    paths, outbox = plain.context.paths, Outbox()
     (paths.worktree / "new.txt").write_text("x")
     head = plain.git.text("rev-parse", HEAD_REF)
     yield "snapshot", lambda: snapshot.take(plain.git, plain.order, head, paths.worktree, outbox)
@@ -95,7 +95,7 @@ def _prepare(runner: LoneRunner) -> None:
     """Do all that comes before the agent."""
     start = runner.opening().start()
     layout = worktree.Layout(tree=start.head, date=start.date, branch=BRANCH, plan="# Plan\n")
-    worktree.lay_out(runner.git, layout, runner.work.paths.worktree)
+    worktree.lay_out(runner.git, layout, runner.context.paths.worktree)
 
 
 @contextmanager

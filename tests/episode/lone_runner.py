@@ -61,27 +61,27 @@ class LoneRunner:
     @property
     def git(self) -> GitRepository:
         """The trusted repository."""
-        return self.work.git
+        return self.context.git
 
     @property
     def order(self) -> Order:
         """What it was told."""
-        return self.work.order
+        return self.context.order
 
     def opening(self) -> FetchUnderWay:
         """Begin as every runner does."""
-        return open_repository(self.order, self.work.paths)
+        return open_repository(self.order, self.context.paths)
 
     def fetch(self) -> Start:
         """Fetch what the work starts from."""
-        credentials.write_git_credentials(self.order, self.work.paths)
+        credentials.write_git_credentials(self.order, self.context.paths)
         self.git.create()
         return fetching.fetch_start(self.git, self.order)
 
     def end(self) -> Report:
         """Close the Report and return it."""
-        assert self.work.reporter.close(Outcome.INFRASTRUCTURE, "")
-        return parse(self.work.paths.termination_log.read_text())
+        assert self.context.reporter.close(Outcome.INFRASTRUCTURE, "")
+        return parse(self.context.paths.termination_log.read_text())
 
 
 def blocked(order: Order, *, marker: Marker = Marker.NEEDS_REVIEW, note: str = "") -> PlanChange:
@@ -110,7 +110,7 @@ def over_ssh(remote: Remote, sshd: Sshd) -> tuple[Order, dict[str, str]]:
 def elsewhere(runner: LoneRunner, url: str) -> LoneRunner:
     """The same runner with another address of the repository."""
     given = Repository(url=url, base_ref="main", branch=BRANCH)
-    return LoneRunner(replace(runner.work, order=replace(runner.order, repository=given)))
+    return LoneRunner(replace(runner.context, order=replace(runner.order, repository=given)))
 
 
 def refuse(remote: Remote, refs: str) -> None:

@@ -120,7 +120,7 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     runner: LoneRunner, tmp_path: Path
 ):
     control = SlowToStop(tmp_path / "control")
-    watch = IdleWatch(replace(runner.work, agent_control=control), seconds=0.1)
+    watch = IdleWatch(replace(runner.context, agent_control=control), seconds=0.1)
     watch.start()
     wait_until(control.is_asked.is_set)
 

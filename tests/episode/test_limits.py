@@ -106,11 +106,11 @@ class SlowToStop(Channel):
 def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     runner: LoneRunner, tmp_path: Path
 ) -> None:
-    work = runner.work
-    work.paths.worktree.mkdir(parents=True)
-    (work.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
+    context = runner.context
+    context.paths.worktree.mkdir(parents=True)
+    (context.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
     control = SlowToStop(tmp_path / "control")
-    watch = DiskWatch(replace(work, agent_control=control), limit=1)
+    watch = DiskWatch(replace(context, agent_control=control), limit=1)
     watch.start()
     wait_until(control.is_asked.is_set)
 

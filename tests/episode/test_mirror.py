@@ -256,7 +256,7 @@ def test_mirror_that_cannot_be_refreshed_is_borrowed_from_as_it_is(
     start(runner_at(volume, tmp_path / "first", cached(remote)))
     grow_old(volume)
     runner = runner_at(volume, tmp_path / "next", cached(remote))
-    credentials.write_git_credentials(runner.order, runner.work.paths)
+    credentials.write_git_credentials(runner.order, runner.context.paths)
     runner.git.create()
     gone = f"{remote.url.rpartition(':')[0]}:1/nobody.git"
     order = replace(runner.order, repository=replace(runner.order.repository, url=gone))

@@ -52,10 +52,10 @@ def refuse_code(remote: Remote) -> None:
 def probe(root: Path, order: Order, *kept: Kept, secret: dict[str, str] | None = None) -> Report:
     """What the runner alone reports of a push probe."""
     runner = LoneRunner.create(root, replace(order, tasks=(), kept=kept), secret or SECRET)
-    problem = run_sync(runner.work, runner.opening())
+    problem = run_sync(runner.context, runner.opening())
     if problem:
-        runner.work.reporter.add(problem)
-    runner.work.reporter.ended_well()
+        runner.context.reporter.add(problem)
+    runner.context.reporter.ended_well()
     return runner.end()
 
 

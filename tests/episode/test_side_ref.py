@@ -30,7 +30,7 @@ def work_of(runner: LoneRunner, content: str) -> str:
 
 
 def keep(runner: LoneRunner, start: Start, content: str) -> str | None:
-    return side_ref.keep(runner.work, TASK, start.head, work_of(runner, content))
+    return side_ref.keep(runner.context, TASK, start.head, work_of(runner, content))
 
 
 def refs(remote: Remote) -> list[str]:
@@ -92,7 +92,7 @@ def test_removing_takes_the_side_ref_away_and_leaves_all_others(runner: LoneRunn
     keep(runner, runner.fetch(), "hello")
     git(remote.directory, "update-ref", "refs/afresh/team-a/demo/T002", "main")
 
-    assert side_ref.remove(runner.work, TASK.id) is None
+    assert side_ref.remove(runner.context, TASK.id) is None
 
     assert refs(remote) == ["refs/afresh/team-a/demo/T002", "refs/heads/main"]
 
@@ -100,7 +100,7 @@ def test_removing_takes_the_side_ref_away_and_leaves_all_others(runner: LoneRunn
 def test_removing_what_is_not_there_is_well(runner: LoneRunner, remote: Remote):
     runner.fetch()
 
-    assert side_ref.remove(runner.work, TASK.id) is None
+    assert side_ref.remove(runner.context, TASK.id) is None
     assert refs(remote) == ["refs/heads/main"]
 
 
@@ -128,7 +128,7 @@ def test_host_that_refuses_the_ref_costs_a_sentence_and_the_log_has_its_words(
     want = f"The server of {remote.url} refuses {REF}."
 
     assert keep(runner, start, "again") == f"The unfinished work is not kept. {want}"
-    assert side_ref.remove(runner.work, TASK.id) == f"The ref {REF} is not removed. {want}"
+    assert side_ref.remove(runner.context, TASK.id) == f"The ref {REF} is not removed. {want}"
 
     assert git(remote.directory, "show", f"{REF}:hello.txt") == "hello"
     assert want_words in capsys.readouterr().out
@@ -159,7 +159,7 @@ def test_host_that_says_nothing_costs_a_sentence_after_a_limit(
     lost = elsewhere(runner, url)
 
     assert keep(lost, start, "hello") == f"The unfinished work is not kept. {want}"
-    assert side_ref.remove(lost.work, TASK.id) == f"The ref {REF} is not removed. {want}"
+    assert side_ref.remove(lost.context, TASK.id) == f"The ref {REF} is not removed. {want}"
 
 
 def test_repository_that_is_gone_costs_a_sentence_without_its_password(
@@ -180,7 +180,7 @@ def test_trusted_repository_that_is_broken_costs_a_sentence(runner: LoneRunner):
     start = runner.fetch()
     shutil.rmtree(runner.git.git_dir / "objects")
 
-    sentence = side_ref.keep(runner.work, TASK, start.head, "1" * 40)
+    sentence = side_ref.keep(runner.context, TASK, start.head, "1" * 40)
 
     assert sentence == "The unfinished work is not kept. The log of the runner says why."
 
@@ -199,13 +199,13 @@ def test_side_ref_of_any_allowed_name_is_one_that_git_takes(
     runner: LoneRunner, remote: Remote, package: str, subtask: str, want: str
 ):
     start = runner.fetch()
-    named = LoneRunner(replace(runner.work, order=replace(runner.order, package=package)))
+    named = LoneRunner(replace(runner.context, order=replace(runner.order, package=package)))
     task = make_task(id=subtask)
 
-    assert side_ref.keep(named.work, task, start.head, work_of(runner, "hello")) is None
+    assert side_ref.keep(named.context, task, start.head, work_of(runner, "hello")) is None
 
     assert refs(remote) == [f"refs/afresh/{want}", "refs/heads/main"]
-    assert side_ref.remove(named.work, task.id) is None
+    assert side_ref.remove(named.context, task.id) is None
     assert refs(remote) == ["refs/heads/main"]
 
 
@@ -226,8 +226,8 @@ def test_repository_behind_ssh_keeps_work_and_gives_it_up(
     runner = LoneRunner.create(tmp_path / "runner", *over_ssh(remote, sshd))
     start = runner.fetch()
 
-    assert side_ref.remove(runner.work, TASK.id) is None
+    assert side_ref.remove(runner.context, TASK.id) is None
     assert keep(runner, start, "hello") is None
     assert git(remote.directory, "show", f"{REF}:hello.txt") == "hello"
-    assert side_ref.remove(runner.work, TASK.id) is None
+    assert side_ref.remove(runner.context, TASK.id) is None
     assert refs(remote) == ["refs/heads/main"]

@@ -40,7 +40,7 @@ def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
 
 def report_of(runner: LoneRunner) -> Report:
     """The Report after a sync that went well."""
-    assert run_sync(runner.work, runner.opening()) is None
+    assert run_sync(runner.context, runner.opening()) is None
     report = runner.end()
     assert report.final
     assert report.results == ()
@@ -57,7 +57,7 @@ def start_alone(pod: Pod, url: str) -> subprocess.Popen[bytes]:
 
 def failure_of(runner: LoneRunner) -> Result:
     """The result of a sync that failed, and the Report says nothing of a branch."""
-    result = run_sync(runner.work, runner.opening())
+    result = run_sync(runner.context, runner.opening())
     assert result
     assert result.id == ""
     assert result.commit is None
@@ -166,7 +166,7 @@ def test_repository_that_cannot_be_reached_is_infrastructure(runner: LoneRunner)
     given = replace(runner.order.repository, url="http://127.0.0.1:9/x.git")
     order = replace(runner.order, repository=given)
 
-    result = failure_of(LoneRunner(replace(runner.work, order=order)))
+    result = failure_of(LoneRunner(replace(runner.context, order=order)))
 
     assert result.outcome is Outcome.INFRASTRUCTURE
     assert "http://127.0.0.1:9/x.git cannot be reached" in result.message
@@ -176,7 +176,7 @@ def test_base_that_does_not_exist_is_a_matter_of_configuration(runner: LoneRunne
     given = replace(runner.order.repository, base_ref="trunk")
     order = replace(runner.order, repository=given)
 
-    result = failure_of(LoneRunner(replace(runner.work, order=order)))
+    result = failure_of(LoneRunner(replace(runner.context, order=order)))
 
     assert result.outcome is Outcome.CONFIG
     assert 'has no ref "trunk"' in result.message

@@ -16,16 +16,17 @@ from afresh.episode.gateway.model_api import ModelApi, Upstream
 from afresh.episode.gateway.server import Gateway
 
 _PLACES = {
-    ModelApiName.ANTHROPIC: ("anthropic_api", "AnthropicApi"),
-    ModelApiName.GEMINI: ("gemini_api", "GeminiApi"),
-    ModelApiName.OPENAI: ("openai_api", "OpenAiApi"),
+    ModelApiName.ANTHROPIC: ("anthropic", "AnthropicApi"),
+    ModelApiName.GEMINI: ("gemini", "GeminiApi"),
+    ModelApiName.OPENAI: ("openai", "OpenAiApi"),
 }
 
 
 def api_of(name: ModelApiName) -> ModelApi:
     """Return the API of that name. The others would delay the start of every episode."""
     module, kind = _PLACES[name]
-    api: ModelApi = getattr(importlib.import_module(f"afresh.episode.gateway.{module}"), kind)()
+    provider = importlib.import_module(f"afresh.episode.gateway.providers.{module}")
+    api: ModelApi = getattr(provider, kind)()
     return api
 
 
