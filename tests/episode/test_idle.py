@@ -12,7 +12,8 @@ import pytest
 
 from afresh.contract.order import Agent, Order
 from afresh.contract.words import AdapterName, CredentialsMode, Outcome
-from afresh.episode.container.idle_watch import IdleWatch, changed_since
+from afresh.episode.container.questions import IdleQuestion, changed_since
+from afresh.episode.container.watch import AgentWatch
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import Remote, serving
@@ -120,7 +121,8 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     runner: LoneRunner, tmp_path: Path
 ):
     control = SlowToStop(tmp_path / "control")
-    watch = IdleWatch(replace(runner.context, agent_control=control), seconds=0.1)
+    context = replace(runner.context, agent_control=control)
+    watch = AgentWatch(context, [IdleQuestion(context, seconds=0.1)])
     watch.start()
     wait_until(control.is_asked.is_set)
 

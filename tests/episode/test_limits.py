@@ -8,7 +8,8 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.container.channel import Channel
-from afresh.episode.container.disk_watch import DiskWatch, used_bytes
+from afresh.episode.container.questions import FULL, DiskQuestion, used_bytes
+from afresh.episode.container.watch import AgentWatch
 from afresh.episode.stages.run_agent import Signs
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, wait_until
@@ -110,7 +111,8 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     context.paths.worktree.mkdir(parents=True)
     (context.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
     control = SlowToStop(tmp_path / "control")
-    watch = DiskWatch(replace(context, agent_control=control), limit=1)
+    context = replace(context, agent_control=control)
+    watch = AgentWatch(context, [DiskQuestion(context, limit=1)])
     watch.start()
     wait_until(control.is_asked.is_set)
 
@@ -122,7 +124,7 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     stopping.join(60)
 
     assert not was_over
-    assert watch.is_full
+    assert watch.verdict is FULL
 
 
 def test_a_folder_that_is_gone_takes_no_space(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from afresh.contract.text import one_line
 from afresh.contract.words import Outcome
 from afresh.episode.container.channel import Command, ContainerGone, Ending
 from afresh.episode.container.commands import GONE, StepEnd, meet, run_step
-from afresh.episode.container.disk_watch import watching_disk
-from afresh.episode.container.idle_watch import watching_idleness
 from afresh.episode.container.lines import Line, LineSink
-from afresh.episode.container.outage_watch import watching_outage
+from afresh.episode.container.questions import (
+    DiskQuestion,
+    IdleQuestion,
+    OutageQuestion,
+    TurnsQuestion,
+)
 from afresh.episode.container.script import Script
-from afresh.episode.container.turn_cap import TurnCap
+from afresh.episode.container.watch import AgentWatch, Question
 from afresh.episode.context import AGENT, SETUP, EpisodeContext
 from afresh.episode.stopped import SubtaskStopped
 
@@ -31,11 +34,6 @@ KILLED = "The agent's container was killed; read the end of its log with afresh 
 # A complaint is short; what is longer is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
 LAST_LINE_LENGTH = 200
-FULL = Verdict(
-    outcome=Outcome.DISK_FULL,
-    message="The agent wrote more than its limit; raise spec.resources.limits.ephemeral-storage or "
-    "make the subtask smaller.",
-)
 
 
 @dataclass(slots=True)
@@ -105,22 +103,23 @@ def run_agent(
     if a process of it may be left: nothing that the agent can write to may be read then, since it
     could put a link to a file of the runner's in the place of any file.
     """
-    signs, cap = Signs(), TurnCap(context, reader)
+    signs, turns = Signs(), TurnsQuestion(context, reader)
+    agent = context.order.agent
+    disk = DiskQuestion(context, agent.disk_bytes) if agent.disk_bytes is not None else None
+    idle = IdleQuestion(context, agent.idle_seconds) if agent.idle_seconds is not None else None
+    questions: tuple[Question | None, ...] = (disk, OutageQuestion(context), idle, turns)
 
     def read(line: str) -> str | None:
         said = reader.event(line)
-        cap.look()
+        watch.ask(turns)
         return said
 
+    watch = AgentWatch(context, tuple(filter(None, questions)))
     out = LineSink(_teller(context, signs, read))
     err = LineSink(_teller(context, signs, reader.error))
+    sinks = (idle.hear(out), idle.hear(err)) if idle else (out, err)
     try:
-        with (
-            watching_disk(context) as disk,
-            watching_outage(context) as outage,
-            watching_idleness(context) as idle,
-        ):
-            sinks = (idle.hear(out), idle.hear(err)) if idle else (out, err)
+        with watch:
             ending = context.agent_control.run(_command(context, launch), *sinks, started)
     except ContainerGone as gone:
         raise SubtaskStopped(Outcome.INFRASTRUCTURE, GONE) from gone
@@ -134,14 +133,9 @@ def run_agent(
         context.reporter.update(log_tail=context.log.tail)
         outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
         raise SubtaskStopped(outcome, LEFT, exit_code=ending.exit_code)
-    stopped = (
-        FULL if disk and disk.is_full else None,
-        outage.verdict,
-        idle.verdict if idle else None,
-        cap.verdict,
-    )
     return AgentEnd(
-        verdict=next(filter(None, stopped), None) or _verdict(ending, reader.verdict),
+        # The very last line may have told of a turn too many.
+        verdict=watch.verdict or turns.ask() or _verdict(ending, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
         session=reader.session,

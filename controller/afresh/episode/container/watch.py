@@ -1,0 +1,90 @@
+"""Watches a running agent: asks questions at intervals, and stops the container on a verdict.
+
+Owns the threads and the lock around stopping the container. What is asked is in `questions`.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Protocol, Self
+
+from afresh.adapters.adapter import Verdict
+from afresh.episode.context import EpisodeContext
+
+# Asking takes at most a twentieth of the time.
+PAUSES_PER_QUESTION = 20
+
+
+class Question(Protocol):
+    """Something that may end an agent early.
+
+    `pause` is how many seconds pass before it is asked (again); None: whoever has it asks it.
+    """
+
+    name: str
+    pause: float | None
+
+    def ask(self) -> Verdict | None:
+        """Return why the agent is to be ended, if it is."""
+        ...
+
+
+class AgentWatch:
+    """Watches one run of the agent, while a `with` block runs. Safe to use from several threads."""
+
+    def __init__(self, context: EpisodeContext, questions: Sequence[Question]) -> None:
+        self._context = context
+        self._questions = questions
+        self._verdicts: dict[str, Verdict] = {}
+        self._over = threading.Event()
+        self._acting = threading.Lock()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why the agent was ended, if it was; of several reasons, that of the first question."""
+        verdicts = (self._verdicts.get(question.name) for question in self._questions)
+        return next(filter(None, verdicts), None)
+
+    def start(self) -> None:
+        """Begin to ask, each question in a thread of its own: an answer may take long."""
+        for question in self._questions:
+            if question.pause is not None:
+                threading.Thread(
+                    target=self._run, args=(question,), name=question.name, daemon=True
+                ).start()
+
+    def stop(self) -> None:
+        """Ask no more. An answer is not waited for; a container being stopped is.
+
+        Otherwise an agent that ends well at that moment could be followed by another in its
+        container.
+        """
+        with self._acting:
+            self._over.set()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def ask(self, question: Question) -> bool:
+        """Ask once, and end the agent on a verdict. Return whether there was one."""
+        verdict = question.ask()
+        if verdict is None:
+            return False
+        with self._acting:
+            if question.name not in self._verdicts and not self._over.is_set():
+                self._verdicts[question.name] = verdict
+                self._context.log.say(f"ending the agent: {verdict.message}")
+                self._context.agent_control.stop()
+        return True
+
+    def _run(self, question: Question) -> None:
+        spent = 0.0
+        while not self._over.wait(max(question.pause or 0.0, PAUSES_PER_QUESTION * spent)):
+            began = time.monotonic()
+            if self.ask(question):
+                return
+            spent = time.monotonic() - began
