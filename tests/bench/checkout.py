@@ -18,7 +18,7 @@ from pathlib import Path
 from afresh.contract.order import Order
 from afresh.episode.git import snapshot, worktree
 from afresh.episode.git.fetching import HEAD_REF
-from afresh.episode.stages.outbox import Outbox
+from afresh.episode.outbox import Outbox
 from tests.bench.figures import Figure
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order
@@ -94,7 +94,9 @@ def _runner(root: Path, name: str, order: Order) -> LoneRunner:
 def _prepare(runner: LoneRunner) -> None:
     """Do all that comes before the agent."""
     start = runner.opening().start()
-    layout = worktree.Layout(tree=start.head, date=start.date, branch=BRANCH, plan="# Plan\n")
+    layout = worktree.WorktreeLayout(
+        tree=start.head, date=start.date, branch=BRANCH, plan="# Plan\n"
+    )
     worktree.lay_out(runner.git, layout, runner.context.paths.worktree)
 
 

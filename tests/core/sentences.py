@@ -20,8 +20,6 @@ PACKAGES = ("adapters", "core", "episode", "kube")
 FOR_OTHERS = {
     "adapters/adapter.py": "the brief",
     "adapters/aider.py": "the brief",
-    "core/brief.py": "the brief",
-    "core/plan_file.py": "the plan on the branch",
     "core/reason_table.py": "a page of the documentation",
     "episode/gateway/agent_connection.py": "the agent's program",
     "episode/gateway/agent_request.py": "the agent's program",

@@ -20,9 +20,9 @@ from afresh.core.history.classify import Finished, verdict_of
 from afresh.core.history.shared_causes import Refusal, refusal_trouble, trouble_at_start
 from afresh.episode.container import commands
 from afresh.episode.gateway import model_faults
-from afresh.episode.gateway.model_api import Fault as ModelFault
+from afresh.episode.gateway.model_api import ModelFault
 from afresh.episode.git import plan_commit, push, refusals
-from afresh.episode.git.faults import Fault, GitError, classify
+from afresh.episode.git.faults import GitError, GitFault, classify
 from afresh.episode.stages import verify
 from afresh.kube.parse import parse_pod
 from tests.make import NOW, make_episode
@@ -56,25 +56,25 @@ def cause(said: str, number: int) -> str:
 
 
 GIT = {
-    Fault.NOT_FOUND: ("fatal: repository '" + URL + "' not found", URL, "spec.repository.url."),
-    Fault.REDIRECTED: ("error: The requested URL returned error: 301", URL, "it leads to."),
-    Fault.UNTRUSTED: ("SSL certificate problem: expired", URL, "or known_hosts for SSH."),
-    Fault.REFUSED: ("remote: error: GH006: Protected branch", URL, "spec.repository.branch."),
-    Fault.HOOK: (" ! [remote rejected] x (pre-receive hook declined)", URL, "log names."),
-    Fault.UNSIGNED: ("remote: commits must be signed", URL, "spec.repository.signing"),
-    Fault.AUTHOR: ("remote: author is not a member of team", URL, "spec.repository.author"),
-    Fault.READ_ONLY: ("ERROR: This repository was archived", URL, "allow pushes there."),
-    Fault.FULL: ("remote: quota exceeded", URL, "raise the quota."),
-    Fault.TOO_LARGE: ("remote: large files detected", URL, "raise the server's limit."),
-    Fault.DENIED: ("fatal: Authentication failed", "git-credentials", "correct that Secret."),
-    Fault.UNREACHABLE: ("Connection refused", URL, "and the network."),
-    Fault.OTHER: ("fatal: something new", URL, "and the network."),
+    GitFault.NOT_FOUND: ("fatal: repository '" + URL + "' not found", URL, "spec.repository.url."),
+    GitFault.REDIRECTED: ("error: The requested URL returned error: 301", URL, "it leads to."),
+    GitFault.UNTRUSTED: ("SSL certificate problem: expired", URL, "or known_hosts for SSH."),
+    GitFault.REFUSED: ("remote: error: GH006: Protected branch", URL, "spec.repository.branch."),
+    GitFault.HOOK: (" ! [remote rejected] x (pre-receive hook declined)", URL, "log names."),
+    GitFault.UNSIGNED: ("remote: commits must be signed", URL, "spec.repository.signing"),
+    GitFault.AUTHOR: ("remote: author is not a member of team", URL, "spec.repository.author"),
+    GitFault.READ_ONLY: ("ERROR: This repository was archived", URL, "allow pushes there."),
+    GitFault.FULL: ("remote: quota exceeded", URL, "raise the quota."),
+    GitFault.TOO_LARGE: ("remote: large files detected", URL, "raise the server's limit."),
+    GitFault.DENIED: ("fatal: Authentication failed", "git-credentials", "correct that Secret."),
+    GitFault.UNREACHABLE: ("Connection refused", URL, "and the network."),
+    GitFault.OTHER: ("fatal: something new", URL, "and the network."),
 }
 # They never end an episode by themselves.
-WITHIN = {Fault.REF_MISSING, Fault.NO_EXCLUDE, Fault.MOVED}
+WITHIN = {GitFault.REF_MISSING, GitFault.NO_EXCLUDE, GitFault.MOVED}
 
 
-def of_git(fault: Fault) -> Produce:
+def of_git(fault: GitFault) -> Produce:
     def produce(told: str, number: int) -> str:
         text = f"{told}\n{cause('', number)}"
         assert classify(text) is fault
@@ -264,7 +264,7 @@ def test_a_message_keeps_its_remedy_and_names_and_is_the_same_for_the_same_cause
 
 
 def test_every_fault_of_git_and_of_models_that_ends_an_episode_is_in_the_table() -> None:
-    assert set(Fault) == {*GIT, *WITHIN}
+    assert set(GitFault) == {*GIT, *WITHIN}
     assert {*MODEL, ModelFault.REJECTED} == set(ModelFault)
     assert set(REFUSALS) == set(Refusal)
 

@@ -12,18 +12,16 @@ import pytest
 
 from afresh.adapters.command import CommandReader
 from afresh.contract.order import Order, Step, Task, Verify
-from afresh.contract.report import VerifyResult
 from afresh.episode import credentials
 from afresh.episode.container import commands
 from afresh.episode.credentials import SecretMount
 from afresh.episode.git import authorship, mirror, refusals, scope, submodules, unsafe_files
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.lfs import files
 from afresh.episode.git.repository import GitRepository
-from afresh.episode.git.scope import Change
+from afresh.episode.git.scope import FileChange
 from afresh.episode.paths import Paths
-from afresh.episode.stages import program_check, run_agent, verify
-from afresh.episode.stages.commit_and_push import NotPushed, told_of_kept
+from afresh.episode.stages import check_program, prepare, push, verify
 from afresh.episode.stopped import SubtaskStopped
 from tests.core.test_message_producers import ORDER, URL, Produce, cause, check_message
 
@@ -80,23 +78,24 @@ def with_repository(**fields: str | None) -> Order:
 
 def not_pushed(problem: str | None) -> Produce:
     branch = "feature/" + "b" * 190
-    ended = refusals.declined(with_repository(branch=branch))
-    failed = NotPushed(ended, "c" * 40, VerifyResult(exit_code=0, duration_seconds=1.0), 0)
-    return lambda *_: told_of_kept(ORDER, TASK, failed, problem).message
+    refused = refusals.declined(with_repository(branch=branch)).message
+    return lambda *_: push.kept_message(ORDER, TASK, refused, problem)
 
 
-def of_scope(*changes: Change, task: Task = TASK) -> Produce:
+def of_scope(*changes: FileChange, task: Task = TASK) -> Produce:
     return lambda *_: scope.scope_problem(task, changes) or ""
 
 
 def of_setup(_: str, number: int) -> str:
     tail = cause("cannot find", number)
-    return run_agent.setup_failed(
+    return prepare.setup_failed(
         commands.StepEnd(exit_code=2, tail=f"{number}\n{tail[400:]}")
     ).message
 
 
-ADDED = tuple(Change(path=f"src/{n}/{LONG[:900]}", status="A", mode="100644") for n in range(12))
+ADDED = tuple(
+    FileChange(path=f"src/{n}/{LONG[:900]}", status="A", mode="100644") for n in range(12)
+)
 CASES = [
     pytest.param(
         lambda *_: CommandReader().verdict(3).message, "exit code 3", "afresh logs.", id="command"
@@ -113,7 +112,7 @@ CASES = [
         id="no SSH key",
     ),
     pytest.param(
-        of_end(lambda: program_check.missing(replace(ORDER, setup=Step(command=("x",))), TASK)),
+        of_end(lambda: check_program.missing(replace(ORDER, setup=Step(command=("x",))), TASK)),
         "on the PATH of registry.example.com/verify:1.",
         "Correct the command of verify",
         id="no program to verify with",
@@ -143,7 +142,7 @@ CASES = [
     pytest.param(
         of_end(
             lambda: refusals.remote_problem(
-                with_repository(secret_name=None), GitError("fetch", "", fault=Fault.DENIED)
+                with_repository(secret_name=None), GitError("fetch", "", fault=GitFault.DENIED)
             )
         ),
         URL,
@@ -157,17 +156,17 @@ CASES = [
             "correct that, or spec.repository.submodules of the WorkPackage.",
             id=f"submodule {fault.name}",
         )
-        for fault in (Fault.DENIED, Fault.NOT_FOUND, Fault.REF_MISSING, Fault.OTHER)
+        for fault in (GitFault.DENIED, GitFault.NOT_FOUND, GitFault.REF_MISSING, GitFault.OTHER)
     ),
-    pytest.param(lambda *_: files.INVENTED, "GitRepository LFS", "by guidance.", id="LFS pointer"),
+    pytest.param(lambda *_: files.INVENTED, "Git LFS", "by guidance.", id="LFS pointer"),
     pytest.param(
-        of_scope(Change(path=LONG, status="A", mode=scope.GITLINK)),
+        of_scope(FileChange(path=LONG, status="A", mode=scope.GITLINK)),
         "embedded",
         "skip the subtask.",
         id="embedded",
     ),
     pytest.param(
-        of_scope(Change(path=LONG, status="M", mode="100644")),
+        of_scope(FileChange(path=LONG, status="M", mode="100644")),
         "outside",
         "widen files, or",
         id="outside",

@@ -11,7 +11,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.contract import pod_layout
 from afresh.contract.abilities import ABILITIES
 from afresh.core.decision import StartEpisode
-from afresh.episode.stages.outbox import NAMES, TEXT_LIMIT
+from afresh.episode.outbox import NAMES, TEXT_LIMIT
 from tests.core.exploration.world import World, decided
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from afresh.episode.stage import UNDECLARED
 from tests.episode.authority import make_authority
 from tests.episode.container import container, shell  # noqa: F401  # fixtures
 from tests.episode.linking import library  # noqa: F401  # a fixture
@@ -60,6 +61,9 @@ def silent_port() -> Iterator[int]:
 
 
 @pytest.fixture
-def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
+def runner(
+    tmp_path: Path, remote: Remote, capsys: pytest.CaptureFixture[str]
+) -> Iterator[LoneRunner]:
     """The runner's own half of an episode, on the remote."""
-    return LoneRunner.create(tmp_path / "runner", order_for(remote))
+    yield LoneRunner.create(tmp_path / "runner", order_for(remote))
+    assert UNDECLARED not in capsys.readouterr().out

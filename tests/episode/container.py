@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.shim import SHIM
-from afresh.episode.container.channel import Channel, Command, Ending, Patience
+from afresh.episode.container.channel import Channel, Command, CommandEnd, StopPatience
 from tests.episode.pod import NAMESPACE
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
-QUICK = Patience(after_term=0.2, after_kill=0.5)
+QUICK = StopPatience(after_term=0.2, after_kill=0.5)
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Container:
 
     def run(
         self, script: str, *, limit: float = 20, stdin: str | None = None, name: str = "test"
-    ) -> Ending:
+    ) -> CommandEnd:
         command = Command(name=name, script=script, limit=limit, stdin=stdin)
         return self.control.run(command, self.out.extend, self.err.extend, lambda: None)
 

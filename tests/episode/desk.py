@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.words import Marker
+from afresh.episode.briefing import planned
 from afresh.episode.git import snapshot, worktree
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.snapshot import Snapshot
+from afresh.episode.outbox import collect
 from afresh.episode.reporting.redact import Redactor
-from afresh.episode.stages.briefing import planned
-from afresh.episode.stages.outbox import collect
 from tests.episode.pod import make_order, make_task
 
 ORDER = make_order("http://git.example.com/x.git", "")
@@ -41,7 +41,9 @@ class Desk:
         git.run("update-index", "-z", "--index-info", stdin=entries.encode())
         head = git.commit_tree(git.text("write-tree"), None, "Add files\n", 1_700_000_000)
         plan = planned(ORDER, TASK, Marker.RUNNING)
-        layout = worktree.Layout(tree=head, date=1_700_000_000, branch="afresh/demo", plan=plan)
+        layout = worktree.WorktreeLayout(
+            tree=head, date=1_700_000_000, branch="afresh/demo", plan=plan
+        )
         worktree.lay_out(git, layout, root / "worktree")
         (root / "home").mkdir()
         return cls(git, head, root / "worktree", root / "home")

@@ -10,7 +10,7 @@ import aiohttp
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.bounds import PATIENCE, Patience
+from afresh.episode.gateway.bounds import PATIENCE, ConnectionPatience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import ModelApi, Upstream
 from afresh.episode.gateway.providers.anthropic import AnthropicApi
@@ -39,7 +39,7 @@ def make_gateway(
     budget: Budget | None = None,
     authorities: Path = Path("/nowhere"),
     port: int = 0,
-    patience: Patience = PATIENCE,
+    patience: ConnectionPatience = PATIENCE,
     silence: float = 120,
 ) -> Gateway:
     """A gateway that has not been started."""

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from afresh.contract.report import Usage
-from afresh.episode.gateway.bounds import Patience
+from afresh.episode.gateway.bounds import ConnectionPatience
 from tests.episode.gateway_client import make_gateway
 
 
@@ -49,7 +49,7 @@ class GatewayProcess:
         return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:")))
 
 
-def serve(endpoint: str, patience: Patience, model: str | None, pipe: Connection) -> None:
+def serve(endpoint: str, patience: ConnectionPatience, model: str | None, pipe: Connection) -> None:
     gateway = make_gateway(endpoint, max_turns=1_000_000, model=model, patience=patience)
     gateway.open()
     pipe.send(gateway.url)
@@ -60,7 +60,7 @@ def serve(endpoint: str, patience: Patience, model: str | None, pipe: Connection
 
 @asynccontextmanager
 async def gateway_process(
-    endpoint: str, patience: Patience, model: str | None = None
+    endpoint: str, patience: ConnectionPatience, model: str | None = None
 ) -> AsyncIterator[GatewayProcess]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

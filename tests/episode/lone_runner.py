@@ -8,20 +8,20 @@ from afresh.contract.order import Order, PlanLine, Repository
 from afresh.contract.report import Report, parse
 from afresh.contract.words import Marker, Outcome
 from afresh.episode import credentials
+from afresh.episode.briefing import planned
 from afresh.episode.container.channel import Channel
 from afresh.episode.context import EpisodeContext
+from afresh.episode.fetch_ahead import FetchUnderWay, begin_fetch
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.git import fetching
-from afresh.episode.git.fetching import Start
-from afresh.episode.git.plan_commit import PlanChange, Standing, push_plan
+from afresh.episode.git.fetching import BranchStart
+from afresh.episode.git.plan_commit import BranchPlan, PlanChange, push_plan
 from afresh.episode.git.repository import GitRepository
-from afresh.episode.git.state_files import Notes
+from afresh.episode.git.state_files import AgentNotes
 from afresh.episode.paths import Paths
 from afresh.episode.reporting.log import Log
 from afresh.episode.reporting.redact import Redactor
 from afresh.episode.reporting.reporter import Reporter
-from afresh.episode.stages.briefing import planned
-from afresh.episode.stages.fetch import FetchUnderWay, open_repository
 from tests.episode.pod import make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
 from tests.episode.ssh_server import Sshd
@@ -70,9 +70,9 @@ class LoneRunner:
 
     def opening(self) -> FetchUnderWay:
         """Begin as every runner does."""
-        return open_repository(self.order, self.context.paths)
+        return begin_fetch(self.order, self.context.paths)
 
-    def fetch(self) -> Start:
+    def fetch(self) -> BranchStart:
         """Fetch what the work starts from."""
         credentials.write_git_credentials(self.order, self.context.paths)
         self.git.create()
@@ -89,7 +89,7 @@ def blocked(order: Order, *, marker: Marker = Marker.NEEDS_REVIEW, note: str = "
     return PlanChange(
         text=planned(order, make_task(), marker),
         line=PlanLine(id="T001", title="Greeting", marker=marker),
-        notes=Notes(heading="T001 Greeting", discovery=note),
+        notes=AgentNotes(heading="T001 Greeting", discovery=note),
     )
 
 
@@ -136,7 +136,7 @@ def digest_of(remote: Remote) -> str:
     return plan_file.digest(plan_of(remote))
 
 
-def push(runner: LoneRunner, change: PlanChange) -> Standing:
+def push(runner: LoneRunner, change: PlanChange) -> BranchPlan:
     """Push a plan commit onto what stands on the branch now."""
     return push_plan(runner.git, runner.order, runner.fetch(), change)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from afresh.contract.order import Order
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.mirror import CURRENT, FRESH_SECONDS
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import make_order
@@ -49,7 +49,7 @@ def own_objects(runner: LoneRunner) -> int:
     return int(counts["count"]) + int(counts["in-pack"])
 
 
-def start(runner: LoneRunner) -> Start:
+def start(runner: LoneRunner) -> BranchStart:
     return runner.opening().start()
 
 

@@ -23,6 +23,7 @@ from afresh.contract.order import (
 from afresh.contract.report import Report, Result, parse
 from afresh.contract.shim import SHIM
 from afresh.contract.words import AdapterName, Marker
+from afresh.episode.stage import UNDECLARED
 
 CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
 # Longer than anything takes here, also where others keep the machine busy.
@@ -150,6 +151,7 @@ class Pod:
             started.kill()
         assert not overdue.is_set(), self.log
         assert self.leftovers() == []
+        assert UNDECLARED not in self.log, self.log
         return self.report
 
     def run_alone(self, order: Order | str) -> Report:
@@ -158,6 +160,7 @@ class Pod:
         self.put("/afresh/podinfo/order", text)
         (self.root / "dev").mkdir()
         self.exit_code = self._runner().wait(LIMIT_SECONDS)
+        assert UNDECLARED not in self.log, self.log
         return self.report
 
     def leftovers(self) -> list[str]:
@@ -234,7 +237,9 @@ class Started:
     def first_process(self, shim: int) -> int:
         """The number of a shim itself, seen from here."""
         parent = self.shims[shim].pid
-        return int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])
+        children = Path(f"/proc/{parent}/task/{parent}/children")
+        self.wait_for(lambda: bool(children.read_text().split()))
+        return int(children.read_text().split()[0])
 
     def terminate(self) -> None:
         """Send TERM to the runner, as the kubelet does."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.episode.stages.sync import run_sync
+from afresh.episode.sync import run_sync
 from tests.episode.lone_runner import BRANCH, LoneRunner, order_for
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote, git

@@ -11,7 +11,7 @@ from signal import SIGINT, SIGQUIT, SIGTERM
 import pytest
 
 from afresh.contract.shim import SHIM
-from afresh.episode.container.channel import Channel, ContainerGone, ContainerRefused, Ending
+from afresh.episode.container.channel import Channel, CommandEnd, ContainerGone, ContainerRefused
 from tests.episode.container import Container, children_of, start
 from tests.episode.pod import wait_until
 
@@ -22,12 +22,12 @@ BEGUN = 2.0
 def test_command_gets_its_input_and_its_output_and_exit_code_come_back(container: Container):
     ending = container.run("cat; echo problem >&2; exit 7", stdin="a brief\n")
 
-    assert ending == Ending(exit_code=7)
+    assert ending == CommandEnd(exit_code=7)
     assert (container.out, container.err) == (b"a brief\n", b"problem\n")
 
 
 def test_command_without_input_reads_nothing(container: Container):
-    assert container.run("cat") == Ending(exit_code=0)
+    assert container.run("cat") == CommandEnd(exit_code=0)
     assert container.out == b""
 
 
@@ -51,7 +51,7 @@ def test_commands_run_one_after_another_and_daemons_live_on_between_them(contain
     container.run("sleep 600 & echo $! > $AFRESH_CONTROL/daemon")
     ending = container.run("kill -0 $(cat $AFRESH_CONTROL/daemon)", name="later")
 
-    assert ending == Ending(exit_code=0)
+    assert ending == CommandEnd(exit_code=0)
 
 
 def test_clearing_leaves_no_process(container: Container):
@@ -64,20 +64,20 @@ def test_clearing_leaves_no_process(container: Container):
 
 
 def test_command_that_obeys_term_ends_at_its_limit(container: Container):
-    assert container.run("exec sleep 600", limit=BEGUN) == Ending(exit_code=143, timed_out=True)
+    assert container.run("exec sleep 600", limit=BEGUN) == CommandEnd(exit_code=143, timed_out=True)
 
 
 def test_command_that_ignores_term_is_killed_with_its_children(container: Container):
     ending = container.run("trap '' TERM; sleep 600 & while :; do sleep 1; done", limit=BEGUN)
 
-    assert ending == Ending(exit_code=137, timed_out=True)
+    assert ending == CommandEnd(exit_code=137, timed_out=True)
 
 
 def test_orphans_are_reaped_while_a_command_runs(container: Container):
     orphans = "for i in 1 2 3 4 5; do (sleep 0.01 &); done"
     wait = "while ps -e -o stat=,comm= | grep -q 'Z.*sleep'; do sleep 0.01; done"
 
-    assert container.run(f"{orphans}; sleep 0.05; {wait}", limit=5) == Ending(exit_code=0)
+    assert container.run(f"{orphans}; sleep 0.05; {wait}", limit=5) == CommandEnd(exit_code=0)
 
 
 def test_words_that_are_stolen_make_the_runner_give_up_in_time(container: Container):

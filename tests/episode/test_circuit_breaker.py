@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from afresh.episode.gateway.circuit_breaker import END_SECONDS, RETRY_SECONDS, TRANSIENT, Outage
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 
 
 @dataclass(frozen=True)
@@ -13,16 +13,16 @@ class Failed:
     """A request that failed at a second, after it had taken some."""
 
     at: float
-    fault: Fault
+    fault: ModelFault
     wait: float | None = None
     took: float = 0.0
     has_begun: bool = False
 
 
 ANSWERED = "answered"
-BUSY = Fault.RATE_LIMITED
-GONE = Fault.UNREACHABLE
-REFUSED = Fault.KEY_REFUSED
+BUSY = ModelFault.RATE_LIMITED
+GONE = ModelFault.UNREACHABLE
+REFUSED = ModelFault.KEY_REFUSED
 IN_ORDER = sorted(TRANSIENT, key=lambda fault: fault.name)
 
 
@@ -60,8 +60,8 @@ def after(*happened: Failed | str) -> Outage:
         ),
         pytest.param([ANSWERED, Failed(0, BUSY, wait=600)], 0, True, id="it says that it lasts"),
         pytest.param([ANSWERED, Failed(0, BUSY, wait=5)], 5, False, id="it says when to come"),
-        pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 3], 0, False, id="empty thrice"),
-        pytest.param([ANSWERED, *[Failed(0, Fault.EMPTY)] * 4], 0, True, id="empty for ever"),
+        pytest.param([ANSWERED, *[Failed(0, ModelFault.EMPTY)] * 3], 0, False, id="empty thrice"),
+        pytest.param([ANSWERED, *[Failed(0, ModelFault.EMPTY)] * 4], 0, True, id="empty for ever"),
         pytest.param([Failed(0, GONE)], 0, True, id="out of reach before the first answer"),
         pytest.param(
             [Failed(0, GONE, took=1, has_begun=True)], 1, False, id="the first answer breaks off"
@@ -73,16 +73,21 @@ def after(*happened: Failed | str) -> Outage:
         pytest.param([Failed(0, REFUSED), Failed(1, REFUSED)], 1, True, id="two are, in a row"),
         pytest.param([Failed(0, REFUSED), ANSWERED, Failed(1, REFUSED)], 1, False, id="not in row"),
         pytest.param(
-            [Failed(0, Fault.NOT_THERE), Failed(1, Fault.NOT_THERE)], 1, True, id="no such model"
+            [Failed(0, ModelFault.NOT_THERE), Failed(1, ModelFault.NOT_THERE)],
+            1,
+            True,
+            id="no such model",
         ),
         pytest.param(
-            [ANSWERED, Failed(0, Fault.NOT_THERE), Failed(1, Fault.NOT_THERE)],
+            [ANSWERED, Failed(0, ModelFault.NOT_THERE), Failed(1, ModelFault.NOT_THERE)],
             100,
             False,
             id="another model than the one that has answered is not there",
         ),
-        pytest.param([Failed(0, Fault.REJECTED)] * 9, 100, False, id="the agent's own mistakes"),
-        pytest.param([Failed(0, Fault.TOO_LONG)] * 9, 100, False, id="too long conversations"),
+        pytest.param(
+            [Failed(0, ModelFault.REJECTED)] * 9, 100, False, id="the agent's own mistakes"
+        ),
+        pytest.param([Failed(0, ModelFault.TOO_LONG)] * 9, 100, False, id="too long conversations"),
         pytest.param(
             [ANSWERED, Failed(0, BUSY), Failed(60, GONE, took=55, has_begun=True)],
             61,
@@ -120,7 +125,7 @@ def test_provider_that_fails_is_asked_again_until_there_is_no_use_in_it(
         ),
         pytest.param([Failed(0, REFUSED), Failed(0, REFUSED)], 10, REFUSED, id="a refused key"),
         pytest.param(
-            [Failed(0, REFUSED), Failed(0, REFUSED), Failed(1, Fault.REJECTED)],
+            [Failed(0, REFUSED), Failed(0, REFUSED), Failed(1, ModelFault.REJECTED)],
             10,
             REFUSED,
             id="a mistake of the agent's after that",
@@ -128,13 +133,13 @@ def test_provider_that_fails_is_asked_again_until_there_is_no_use_in_it(
     ],
 )
 def test_agent_is_given_up_when_it_lives_on_without_an_answer(
-    happened: list[Failed | str], at: float, want: Fault | None
+    happened: list[Failed | str], at: float, want: ModelFault | None
 ):
     assert after(*happened).gives_up_for(at) is want
 
 
 @pytest.mark.parametrize("fault", IN_ORDER, ids=lambda fault: fault.name)
-def test_quick_retry_that_succeeds_ends_every_passing_fault(fault: Fault):
+def test_quick_retry_that_succeeds_ends_every_passing_fault(fault: ModelFault):
     outage = after(ANSWERED, Failed(0, fault), Failed(2, fault))
     allowed = not outage.refuses(RETRY_SECONDS - 1)
     outage.answered()

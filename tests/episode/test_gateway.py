@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from afresh.contract.report import Usage
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 
@@ -175,7 +175,7 @@ async def test_reset_time_that_no_limit_has_is_believed_by_nobody(headers: dict[
     ):
         assert "Retry-After" not in answer.headers
 
-    assert talk.gateway.meter.last_fault is Fault.RATE_LIMITED
+    assert talk.gateway.meter.last_fault is ModelFault.RATE_LIMITED
     assert talk.gateway.meter.not_before is None
 
 

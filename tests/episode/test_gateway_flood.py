@@ -22,7 +22,7 @@ from afresh.episode.gateway.bounds import (
     PER_CONNECTION,
     VALUE_BYTES,
     VALUES,
-    Patience,
+    ConnectionPatience,
     most_memory,
 )
 from afresh.manifests.pod import RUNNER_RESOURCES
@@ -32,7 +32,7 @@ from tests.episode.test_gateway_framing import plain, say
 from tests.episode.upstream import answers, events, providing, streams
 from tests.episode.upstream import usage as counts
 
-PATIENCE = Patience(head=2, body=2, end=2)
+PATIENCE = ConnectionPatience(head=2, body=2, end=2)
 MESSAGE = {"type": "message", "model": "claude-x", "usage": counts(input=5, output=6)}
 PIECE = 64 << 10
 ATTACKERS = 256
@@ -126,7 +126,7 @@ async def test_bodies_that_grow_in_memory_stay_within_the_sum():
     many = b'{"a":[%b1]}' % (b"{}," * 5_000_000)
     async with (
         providing(answers(200, MESSAGE)) as provider,
-        gateway_process(provider.url, Patience(), model="claude-x") as gateway,
+        gateway_process(provider.url, ConnectionPatience(), model="claude-x") as gateway,
     ):
         await say(gateway.address, plain())
         before = gateway.peak
@@ -187,7 +187,10 @@ async def hang_up(*writers: StreamWriter) -> None:
 async def test_bodies_of_requests_that_are_being_answered_take_no_memory():
     body = b'{"a":"%b"}' % (b"x" * (BODY_LIMIT - 100))
     count = 2 * PARSED
-    async with holding(reads=True) as (url, gate), gateway_process(url, Patience()) as gateway:
+    async with (
+        holding(reads=True) as (url, gate),
+        gateway_process(url, ConnectionPatience()) as gateway,
+    ):
         await say(gateway.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         before = gateway.peak
         writers = [await begin(gateway.address, body) for _ in range(count)]
@@ -209,7 +212,7 @@ async def test_answers_that_do_not_end_are_kept_within_the_sum(kind: str, size: 
     bound = int(GROWTH * ANSWERS) + CONNECTIONS * PER_CONNECTION
     async with (
         holding(reads=True, answer=answer) as (url, gate),
-        gateway_process(url, Patience()) as gateway,
+        gateway_process(url, ConnectionPatience()) as gateway,
     ):
         await say(gateway.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         before = gateway.peak
@@ -283,7 +286,9 @@ async def test_connection_that_waits_makes_room_for_a_new_one_and_one_at_work_do
 )
 async def test_request_that_does_not_come_in_time_is_ended(sent: bytes, want: bytes):
     async with providing(answers(200, MESSAGE)) as provider:
-        gateway = make_gateway(provider.url, patience=Patience(head=0.1, body=0.1, end=0.1))
+        gateway = make_gateway(
+            provider.url, patience=ConnectionPatience(head=0.1, body=0.1, end=0.1)
+        )
         gateway.open()
         host, _, port = gateway.url.removeprefix("http://").partition(":")
         told = await say((host, int(port)), sent)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from afresh.episode.gateway.bounds import Patience
+from afresh.episode.gateway.bounds import ConnectionPatience
 from tests.episode.eager_upstreams import (
     MARK,
     REFUSE,
@@ -33,11 +33,13 @@ from tests.episode.gateway_client import KEY, MESSAGES, make_gateway
 BODY = b'{"model":"claude-x","text":"' + b"y" * 40 + b'"}'
 FILES = "POST /v1/files HTTP/1.1"
 MANY = 1_000_000
-PATIENCE = Patience(head=1, body=1, end=1)
+PATIENCE = ConnectionPatience(head=1, body=1, end=1)
 
 
 @asynccontextmanager
-async def gateway_to(eager: Eager, patience: Patience = PATIENCE) -> AsyncIterator[tuple[str, int]]:
+async def gateway_to(
+    eager: Eager, patience: ConnectionPatience = PATIENCE
+) -> AsyncIterator[tuple[str, int]]:
     """Run a gateway; give its address."""
     gateway = make_gateway(eager.url, max_turns=MANY, patience=patience)
     gateway.open()

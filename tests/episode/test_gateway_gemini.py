@@ -7,7 +7,7 @@ import pytest
 
 from afresh.contract.order import Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.model_api import Fault, Route
+from afresh.episode.gateway.model_api import ModelFault, Route
 from afresh.episode.gateway.providers.gemini import GeminiApi
 from tests.episode.gateway_client import KEY, talking_to
 from tests.episode.upstream import Answer, answers, breaks, streams
@@ -199,9 +199,11 @@ NOTHING = {"promptTokenCount": 9, "totalTokenCount": 9}
 @pytest.mark.parametrize(
     ("answer", "want", "turns"),
     [
-        pytest.param(sent(), Fault.EMPTY, 0, id="an empty stream"),
-        pytest.param(answers(200, b"[]"), Fault.EMPTY, 0, id="an empty list"),
-        pytest.param(sent(last(NOTHING, content={})), Fault.EMPTY, 1, id="an end without a word"),
+        pytest.param(sent(), ModelFault.EMPTY, 0, id="an empty stream"),
+        pytest.param(answers(200, b"[]"), ModelFault.EMPTY, 0, id="an empty list"),
+        pytest.param(
+            sent(last(NOTHING, content={})), ModelFault.EMPTY, 1, id="an end without a word"
+        ),
         pytest.param(sent(last(NOTHING)), None, 1, id="a word that nobody has counted"),
         pytest.param(
             sent(last(NOTHING, content={}, finishReason="SAFETY")),
@@ -211,21 +213,21 @@ NOTHING = {"promptTokenCount": 9, "totalTokenCount": 9}
         ),
         pytest.param(
             sent(piece(candidates=[], promptFeedback={"blockReason": "SAFETY"})),
-            Fault.REJECTED,
+            ModelFault.REJECTED,
             1,
             id="a prompt that is refused",
         ),
-        pytest.param(sent(piece()), Fault.UNREACHABLE, 1, id="a stream that ends too early"),
-        pytest.param(breaks(), Fault.UNREACHABLE, 0, id="a connection that breaks"),
+        pytest.param(sent(piece()), ModelFault.UNREACHABLE, 1, id="a stream that ends too early"),
+        pytest.param(breaks(), ModelFault.UNREACHABLE, 0, id="a connection that breaks"),
         pytest.param(
             sent({"error": {"code": 503, "status": "UNAVAILABLE"}}),
-            Fault.UNAVAILABLE,
+            ModelFault.UNAVAILABLE,
             0,
             id="an error in place of an answer",
         ),
         pytest.param(
             sent(piece(), {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}),
-            Fault.RATE_LIMITED,
+            ModelFault.RATE_LIMITED,
             1,
             id="an error in the middle",
         ),
@@ -237,13 +239,15 @@ NOTHING = {"promptTokenCount": 9, "totalTokenCount": 9}
                     content={"parts": [{"text": "Hm.", "thought": True}]},
                 )
             ),
-            Fault.EMPTY,
+            ModelFault.EMPTY,
             1,
             id="thoughts only",
         ),
     ],
 )
-async def test_answer_that_is_not_one_has_a_fault(answer: Answer, want: Fault | None, turns: int):
+async def test_answer_that_is_not_one_has_a_fault(
+    answer: Answer, want: ModelFault | None, turns: int
+):
     async with (
         talking_to(GeminiApi(), answer) as talk,
         talk.client.post(STREAM, json={}) as got,

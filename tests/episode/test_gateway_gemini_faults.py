@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.episode.gateway.model_api import Answer, Fault, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, TokenCounts
 from afresh.episode.gateway.providers.gemini import GeminiApi
 
 NOW = 1_800_000_000.0
@@ -44,62 +44,62 @@ def retry(delay: object) -> dict[str, Any]:
                 "API key not valid. Please pass a valid API key.",
                 reason("API_KEY_INVALID"),
             ),
-            Fault.KEY_REFUSED,
+            ModelFault.KEY_REFUSED,
             id="a wrong key, which is a bad request",
         ),
         pytest.param(
             400,
             body(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
-            Fault.KEY_REFUSED,
+            ModelFault.KEY_REFUSED,
             id="a key that has expired",
         ),
-        pytest.param(401, body(401, "UNAUTHENTICATED", "no"), Fault.KEY_REFUSED, id="401"),
-        pytest.param(403, body(403, "PERMISSION_DENIED", "no"), Fault.KEY_REFUSED, id="403"),
+        pytest.param(401, body(401, "UNAUTHENTICATED", "no"), ModelFault.KEY_REFUSED, id="401"),
+        pytest.param(403, body(403, "PERMISSION_DENIED", "no"), ModelFault.KEY_REFUSED, id="403"),
         pytest.param(
             403,
             body(403, "PERMISSION_DENIED", "not used before", reason("SERVICE_DISABLED")),
-            Fault.KEY_REFUSED,
+            ModelFault.KEY_REFUSED,
             id="a project that may not use the API",
         ),
         pytest.param(
             403,
             body(403, "PERMISSION_DENIED", "no", reason("BILLING_DISABLED")),
-            Fault.NO_CREDIT,
+            ModelFault.NO_CREDIT,
             id="a project without billing",
         ),
         pytest.param(
             429,
             body(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."),
-            Fault.NO_CREDIT,
+            ModelFault.NO_CREDIT,
             id="no credit left, which is a limit of the rate",
         ),
         pytest.param(
             400,
             body(400, "FAILED_PRECONDITION", "Please enable billing on your project."),
-            Fault.NO_CREDIT,
+            ModelFault.NO_CREDIT,
             id="no free tier here",
         ),
         pytest.param(
             429,
             body(429, "RESOURCE_EXHAUSTED", f"{PLAN} * metric: m, limit: 0, model: gemini-x"),
-            Fault.NO_CREDIT,
+            ModelFault.NO_CREDIT,
             id="a plan without the model",
         ),
         pytest.param(
             429,
             body(429, "RESOURCE_EXHAUSTED", f"{PLAN} * metric: m, limit: 20"),
-            Fault.RATE_LIMITED,
+            ModelFault.RATE_LIMITED,
             id="a quota of a minute",
         ),
         pytest.param(
             429,
             body(429, "RESOURCE_EXHAUSTED", PLAN, DAILY),
-            Fault.RATE_LIMITED,
+            ModelFault.RATE_LIMITED,
             id="the quota of a day",
         ),
-        pytest.param(429, b"slow down", Fault.RATE_LIMITED, id="429 of a proxy"),
-        pytest.param(404, body(404, "NOT_FOUND", "no model"), Fault.NOT_THERE, id="404"),
-        pytest.param(302, b"", Fault.NOT_THERE, id="302"),
+        pytest.param(429, b"slow down", ModelFault.RATE_LIMITED, id="429 of a proxy"),
+        pytest.param(404, body(404, "NOT_FOUND", "no model"), ModelFault.NOT_THERE, id="404"),
+        pytest.param(302, b"", ModelFault.NOT_THERE, id="302"),
         pytest.param(
             400,
             body(
@@ -107,31 +107,33 @@ def retry(delay: object) -> dict[str, Any]:
                 "INVALID_ARGUMENT",
                 "The input token count (1200000) exceeds the maximum number of tokens allowed.",
             ),
-            Fault.TOO_LONG,
+            ModelFault.TOO_LONG,
             id="a conversation that is too long",
         ),
-        pytest.param(413, b"", Fault.TOO_LONG, id="413"),
+        pytest.param(413, b"", ModelFault.TOO_LONG, id="413"),
         pytest.param(
             400,
             body(400, "INVALID_ARGUMENT", "Please ensure that function call turns alternate."),
-            Fault.REJECTED,
+            ModelFault.REJECTED,
             id="400 of the agent's making",
         ),
-        pytest.param(500, body(500, "INTERNAL", "an error"), Fault.UNAVAILABLE, id="500"),
-        pytest.param(503, body(503, "UNAVAILABLE", "overloaded"), Fault.UNAVAILABLE, id="503"),
-        pytest.param(504, body(504, "DEADLINE_EXCEEDED", "late"), Fault.UNAVAILABLE, id="504"),
-        pytest.param(529, b"<html>", Fault.UNAVAILABLE, id="529 of a proxy"),
+        pytest.param(500, body(500, "INTERNAL", "an error"), ModelFault.UNAVAILABLE, id="500"),
+        pytest.param(503, body(503, "UNAVAILABLE", "overloaded"), ModelFault.UNAVAILABLE, id="503"),
+        pytest.param(504, body(504, "DEADLINE_EXCEEDED", "late"), ModelFault.UNAVAILABLE, id="504"),
+        pytest.param(529, b"<html>", ModelFault.UNAVAILABLE, id="529 of a proxy"),
         pytest.param(
             503,
             b"[" + body(503, "UNAVAILABLE", "overloaded") + b"]",
-            Fault.UNAVAILABLE,
+            ModelFault.UNAVAILABLE,
             id="an error in a list",
         ),
-        pytest.param(400, b'{"error": "no"}', Fault.REJECTED, id="an error in another form"),
-        pytest.param(400, b"[" * 100_000, Fault.REJECTED, id="a body that is nested too deeply"),
+        pytest.param(400, b'{"error": "no"}', ModelFault.REJECTED, id="an error in another form"),
+        pytest.param(
+            400, b"[" * 100_000, ModelFault.REJECTED, id="a body that is nested too deeply"
+        ),
     ],
 )
-def test_fault_is_what_the_error_says_of_itself(status: int, refusal: bytes, want: Fault):
+def test_fault_is_what_the_error_says_of_itself(status: int, refusal: bytes, want: ModelFault):
     assert GeminiApi().fault_of(status, refusal) is want
 
 
@@ -178,7 +180,7 @@ VALUES = st.recursive(
 def test_any_json_is_read_without_an_error_and_never_counts_below_nothing(
     value: dict[str, Any], status: int
 ):
-    api, answer = GeminiApi(), Answer(tokens=Tokens())
+    api, answer = GeminiApi(), ModelAnswer(tokens=TokenCounts())
     text = json.dumps(value).encode()
 
     api.take_event(answer, value)
@@ -186,5 +188,5 @@ def test_any_json_is_read_without_an_error_and_never_counts_below_nothing(
 
     counts = answer.tokens
     assert min(counts.input, counts.output, counts.cache_read, counts.cache_write) >= 0
-    assert isinstance(api.fault_of(status, text), Fault)
+    assert isinstance(api.fault_of(status, text), ModelFault)
     assert (api.reset_time({}, text, NOW) or NOW) >= NOW

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from afresh.contract.order import Budget
 from afresh.contract.report import Report, Usage, fit
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from tests.episode.gateway_client import MESSAGES, PRICE, make_gateway, talking
 from tests.episode.upstream import (
     answers,
@@ -195,7 +195,7 @@ async def test_provider_that_cannot_be_reached_is_told_to_the_agent_and_kept():
             assert "cannot be reached" in (await answer.json())["error"]["message"]
         await asyncio.to_thread(gateway.close)
 
-    assert gateway.meter.last_fault is Fault.UNREACHABLE
+    assert gateway.meter.last_fault is ModelFault.UNREACHABLE
 
 
 async def test_next_subtask_has_all_its_turns_and_the_episode_keeps_its_sum():
@@ -237,7 +237,7 @@ async def test_a_busy_provider_is_asked_once_until_it_has_ever_answered(status: 
 
     assert refused == 400
     assert len(talk.provider.asked) == 1
-    assert talk.gateway.meter.last_fault in (Fault.RATE_LIMITED, Fault.UNAVAILABLE)
+    assert talk.gateway.meter.last_fault in (ModelFault.RATE_LIMITED, ModelFault.UNAVAILABLE)
 
 
 async def test_a_provider_that_has_answered_before_is_asked_again():

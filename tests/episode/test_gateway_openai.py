@@ -8,7 +8,7 @@ import pytest
 
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from afresh.episode.gateway.providers.openai import CHAT, RESPONSES, OpenAiApi
 from afresh.episode.model_access import _root
 from tests.episode.gateway_client import KEY, talking_to
@@ -274,7 +274,7 @@ async def test_stream_without_a_last_word_is_none():
     async with talking_to(API, streams(CHUNKS[0])) as talk:
         await talk.ask(path=CHAT)
 
-    assert talk.gateway.meter.last_fault is Fault.UNREACHABLE
+    assert talk.gateway.meter.last_fault is ModelFault.UNREACHABLE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from afresh.episode.gateway.providers.openai import CHAT, RESPONSES, OpenAiApi
 from tests.episode.gateway_client import talking_to
 from tests.episode.upstream import Answer, answers, breaks, streams
@@ -42,94 +42,112 @@ def says(error: dict[str, Any]) -> Answer:
 @pytest.mark.parametrize(
     ("answer", "want"),
     [
-        pytest.param(refuses(401, "invalid_api_key"), Fault.KEY_REFUSED, id="401"),
-        pytest.param(refuses(403), Fault.KEY_REFUSED, id="403"),
-        pytest.param(refuses(403, "model_not_found"), Fault.NOT_THERE, id="403 for this model"),
-        pytest.param(refuses(402), Fault.NO_CREDIT, id="402"),
-        pytest.param(refuses(429, "rate_limit_exceeded"), Fault.RATE_LIMITED, id="429"),
+        pytest.param(refuses(401, "invalid_api_key"), ModelFault.KEY_REFUSED, id="401"),
+        pytest.param(refuses(403), ModelFault.KEY_REFUSED, id="403"),
         pytest.param(
-            refuses(429, "rate_limit_exceeded", LARGE), Fault.TOO_LONG, id="429, too much at once"
+            refuses(403, "model_not_found"), ModelFault.NOT_THERE, id="403 for this model"
         ),
-        pytest.param(answers(429, b"<html>"), Fault.RATE_LIMITED, id="429 of a proxy"),
-        pytest.param(refuses(429, "insufficient_quota"), Fault.NO_CREDIT, id="429, no credit"),
+        pytest.param(refuses(402), ModelFault.NO_CREDIT, id="402"),
+        pytest.param(refuses(429, "rate_limit_exceeded"), ModelFault.RATE_LIMITED, id="429"),
         pytest.param(
-            refuses(429, None, kind="insufficient_quota"), Fault.NO_CREDIT, id="429, by its type"
+            refuses(429, "rate_limit_exceeded", LARGE),
+            ModelFault.TOO_LONG,
+            id="429, too much at once",
+        ),
+        pytest.param(answers(429, b"<html>"), ModelFault.RATE_LIMITED, id="429 of a proxy"),
+        pytest.param(refuses(429, "insufficient_quota"), ModelFault.NO_CREDIT, id="429, no credit"),
+        pytest.param(
+            refuses(429, None, kind="insufficient_quota"),
+            ModelFault.NO_CREDIT,
+            id="429, by its type",
         ),
         pytest.param(
             refuses(429, None, "You exceeded your current quota, please check your plan"),
-            Fault.NO_CREDIT,
+            ModelFault.NO_CREDIT,
             id="429, no credit by its words",
         ),
-        pytest.param(refuses(400, "context_length_exceeded"), Fault.TOO_LONG, id="400, too long"),
+        pytest.param(
+            refuses(400, "context_length_exceeded"), ModelFault.TOO_LONG, id="400, too long"
+        ),
         pytest.param(
             refuses(400, 400, "This endpoint's maximum context length is 131072 tokens."),
-            Fault.TOO_LONG,
+            ModelFault.TOO_LONG,
             id="400, too long by its words",
         ),
         pytest.param(
-            refuses(400, "billing_hard_limit_reached"), Fault.NO_CREDIT, id="400, billing"
+            refuses(400, "billing_hard_limit_reached"), ModelFault.NO_CREDIT, id="400, billing"
         ),
-        pytest.param(refuses(400, "unknown_parameter"), Fault.REJECTED, id="400, own mistake"),
-        pytest.param(answers(400, b'{"error": ' + b"[" * 5000), Fault.REJECTED, id="400, too deep"),
-        pytest.param(answers(400, b'{"error": "no"}'), Fault.REJECTED, id="400, a bare text"),
-        pytest.param(refuses(404, "model_not_found"), Fault.NOT_THERE, id="404"),
-        pytest.param(answers(302, b"", Location="/login"), Fault.NOT_THERE, id="302"),
-        pytest.param(refuses(413), Fault.TOO_LONG, id="413"),
-        pytest.param(refuses(500, "server_error"), Fault.UNAVAILABLE, id="500"),
-        pytest.param(answers(503, b"<html>"), Fault.UNAVAILABLE, id="503 of a proxy"),
-        pytest.param(refuses(529), Fault.UNAVAILABLE, id="529"),
-        pytest.param(streams(), Fault.EMPTY, id="an empty stream"),
-        pytest.param(answers(200, b""), Fault.EMPTY, id="an empty body"),
-        pytest.param(answers(200, {"choices": []}), Fault.EMPTY, id="no choice"),
-        pytest.param(streams(CREATED), Fault.UNREACHABLE, id="a stream that stops"),
-        pytest.param(breaks(CREATED), Fault.UNREACHABLE, id="a connection that breaks"),
-        pytest.param(fails("context_length_exceeded"), Fault.TOO_LONG, id="failed, too long"),
-        pytest.param(fails("insufficient_quota"), Fault.NO_CREDIT, id="failed, no credit"),
-        pytest.param(fails("rate_limit_exceeded"), Fault.RATE_LIMITED, id="failed, a rate limit"),
+        pytest.param(refuses(400, "unknown_parameter"), ModelFault.REJECTED, id="400, own mistake"),
         pytest.param(
-            fails("rate_limit_exceeded", LARGE), Fault.TOO_LONG, id="failed, too much at once"
+            answers(400, b'{"error": ' + b"[" * 5000), ModelFault.REJECTED, id="400, too deep"
         ),
-        pytest.param(fails("server_is_overloaded"), Fault.UNAVAILABLE, id="failed, overloaded"),
-        pytest.param(fails("server_error"), Fault.UNAVAILABLE, id="failed, an error"),
-        pytest.param(fails("invalid_prompt"), Fault.REJECTED, id="failed, own mistake"),
+        pytest.param(answers(400, b'{"error": "no"}'), ModelFault.REJECTED, id="400, a bare text"),
+        pytest.param(refuses(404, "model_not_found"), ModelFault.NOT_THERE, id="404"),
+        pytest.param(answers(302, b"", Location="/login"), ModelFault.NOT_THERE, id="302"),
+        pytest.param(refuses(413), ModelFault.TOO_LONG, id="413"),
+        pytest.param(refuses(500, "server_error"), ModelFault.UNAVAILABLE, id="500"),
+        pytest.param(answers(503, b"<html>"), ModelFault.UNAVAILABLE, id="503 of a proxy"),
+        pytest.param(refuses(529), ModelFault.UNAVAILABLE, id="529"),
+        pytest.param(streams(), ModelFault.EMPTY, id="an empty stream"),
+        pytest.param(answers(200, b""), ModelFault.EMPTY, id="an empty body"),
+        pytest.param(answers(200, {"choices": []}), ModelFault.EMPTY, id="no choice"),
+        pytest.param(streams(CREATED), ModelFault.UNREACHABLE, id="a stream that stops"),
+        pytest.param(breaks(CREATED), ModelFault.UNREACHABLE, id="a connection that breaks"),
+        pytest.param(fails("context_length_exceeded"), ModelFault.TOO_LONG, id="failed, too long"),
+        pytest.param(fails("insufficient_quota"), ModelFault.NO_CREDIT, id="failed, no credit"),
+        pytest.param(
+            fails("rate_limit_exceeded"), ModelFault.RATE_LIMITED, id="failed, a rate limit"
+        ),
+        pytest.param(
+            fails("rate_limit_exceeded", LARGE), ModelFault.TOO_LONG, id="failed, too much at once"
+        ),
+        pytest.param(
+            fails("server_is_overloaded"), ModelFault.UNAVAILABLE, id="failed, overloaded"
+        ),
+        pytest.param(fails("server_error"), ModelFault.UNAVAILABLE, id="failed, an error"),
+        pytest.param(fails("invalid_prompt"), ModelFault.REJECTED, id="failed, own mistake"),
         pytest.param(
             fails("x", "Your input exceeds the context window of this model."),
-            Fault.TOO_LONG,
+            ModelFault.TOO_LONG,
             id="failed, too long by its words",
         ),
         pytest.param(
             ends("incomplete", incomplete_details={"reason": "model_context_window_exceeded"}),
-            Fault.TOO_LONG,
+            ModelFault.TOO_LONG,
             id="incomplete, the context is full",
         ),
         pytest.param(
             streams({"type": "error", "code": "rate_limit_exceeded", "message": "no"}),
-            Fault.RATE_LIMITED,
+            ModelFault.RATE_LIMITED,
             id="an error as an event",
         ),
         pytest.param(
             streams({"type": "error", "error": {"type": "server_error", "code": None}}),
-            Fault.UNAVAILABLE,
+            ModelFault.UNAVAILABLE,
             id="an error in an event",
         ),
         pytest.param(
             answers(
                 200, {"object": "response", "status": "failed", "error": {"code": "slow_down"}}
             ),
-            Fault.UNAVAILABLE,
+            ModelFault.UNAVAILABLE,
             id="a whole response that failed",
         ),
         pytest.param(
             answers(200, {"error": {"code": 502, "message": "no"}}),
-            Fault.UNAVAILABLE,
+            ModelFault.UNAVAILABLE,
             id="200 with an error in it",
         ),
-        pytest.param(says({"code": 502, "message": "no"}), Fault.UNAVAILABLE, id="chat, a status"),
-        pytest.param(says({"code": 429}), Fault.RATE_LIMITED, id="chat, a status with a meaning"),
-        pytest.param(says({"message": "no"}), Fault.REJECTED, id="chat, no code"),
+        pytest.param(
+            says({"code": 502, "message": "no"}), ModelFault.UNAVAILABLE, id="chat, a status"
+        ),
+        pytest.param(
+            says({"code": 429}), ModelFault.RATE_LIMITED, id="chat, a status with a meaning"
+        ),
+        pytest.param(says({"message": "no"}), ModelFault.REJECTED, id="chat, no code"),
     ],
 )
-async def test_failure_is_told_by_code_status_or_words(answer: Answer, want: Fault):
+async def test_failure_is_told_by_code_status_or_words(answer: Answer, want: ModelFault):
     async with talking_to(API, answer) as talk:
         with contextlib.suppress(aiohttp.ClientError):  # some connections break, as they should
             async with talk.client.post(RESPONSES, json={}, allow_redirects=False) as got:
@@ -153,7 +171,7 @@ async def test_chat_whose_stream_breaks_off_with_an_error_is_a_turn_and_its_faul
         await talk.ask({"stream": True}, CHAT)
 
     assert talk.usage.turns == 1
-    assert talk.gateway.meter.last_fault is Fault.UNAVAILABLE
+    assert talk.gateway.meter.last_fault is ModelFault.UNAVAILABLE
 
 
 async def test_request_that_no_wait_makes_small_enough_is_refused_as_one_that_is_not_repeated():

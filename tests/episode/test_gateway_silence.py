@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.order import Budget
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from tests.episode.gateway_client import MESSAGES, talking
 from tests.episode.upstream import Answer, events, server_sent, streams
 
@@ -60,7 +60,7 @@ async def test_model_that_never_answers_is_given_up_and_costs_nothing(answer: An
         refused, _ = await talk.ask(STREAM)
 
     assert (status, refused) == (504, 400)
-    assert talk.gateway.meter.last_fault is Fault.SILENT
+    assert talk.gateway.meter.last_fault is ModelFault.SILENT
     assert len(talk.provider.asked) == 1
     assert (talk.usage.turns, talk.usage.output_tokens) == (0, 0)
 
@@ -71,7 +71,7 @@ async def test_answer_that_stops_in_its_middle_is_a_fault_and_costs_what_it_may_
         with pytest.raises(aiohttp.ClientError):
             await talk.ask(STREAM)
 
-    assert talk.gateway.meter.last_fault is Fault.SILENT
+    assert talk.gateway.meter.last_fault is ModelFault.SILENT
     assert (talk.usage.input_tokens, talk.usage.output_tokens) == (10, 2000)
 
 
@@ -81,7 +81,7 @@ async def test_answer_in_one_piece_that_never_comes_costs_what_it_may_have_used(
         status, _ = await talk.ask(WHOLE)
 
     assert status == 504
-    assert talk.gateway.meter.last_fault is Fault.SILENT
+    assert talk.gateway.meter.last_fault is ModelFault.SILENT
     assert (talk.usage.turns, talk.usage.output_tokens) == (0, 2000)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from tests.episode.authority import server_context
 from tests.episode.gateway_client import MESSAGES, make_gateway
 from tests.episode.upstream import events, providing, streams
@@ -42,5 +42,5 @@ async def test_certificate_is_verified_by_the_systems_roots_and_those_of_the_cla
         await asyncio.to_thread(gateway.close)
 
     assert status == want
-    assert gateway.meter.last_fault is (None if want == 200 else Fault.UNTRUSTED)
+    assert gateway.meter.last_fault is (None if want == 200 else ModelFault.UNTRUSTED)
     assert len(provider.asked) == (1 if want == 200 else 0)

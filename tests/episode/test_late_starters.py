@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.episode.test_batch import WAIT, batch, summary
 
 from afresh.contract.order import Order, PlanLine, Task, Verify
 from afresh.contract.words import Marker, Outcome
 from tests.episode.pod import Pod, Started, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git
+from tests.episode.test_pipeline import WAIT, batch, summary
 
 BRANCH = "afresh/demo"
 GIVEN_UP = {"verify": Verify(command=("false",)), "marker_on_failure": Marker.SKIPPED}

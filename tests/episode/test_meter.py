@@ -8,7 +8,7 @@ from afresh.contract.order import Budget, Price
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
-from afresh.episode.gateway.model_api import Answer, Fault, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, TokenCounts
 from afresh.episode.gateway.model_faults import CROWDED, with_use
 from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.usage_totals import Peak
@@ -24,8 +24,8 @@ def begun(meter: Meter, size: int = 0, wish: Wish = WISH) -> Turn:
     return turn
 
 
-def answer(*, model: str = "claude-x", whole: bool = True, **tokens: int) -> Answer:
-    return Answer(model=model, tokens=Tokens(**tokens), began=True, ended=whole)
+def answer(*, model: str = "claude-x", whole: bool = True, **tokens: int) -> ModelAnswer:
+    return ModelAnswer(model=model, tokens=TokenCounts(**tokens), began=True, ended=whole)
 
 
 def answered(meter: Meter, *, model: str = "claude-x", **tokens: int) -> None:
@@ -102,10 +102,14 @@ def test_turn_limit_is_told_to_a_request_that_would_have_to_wait():
     [
         pytest.param({"is_abandoned": True}, 1, id="the provider had all of it"),
         pytest.param({}, 0, id="the provider had not all of it"),
-        pytest.param({"answer": Answer(tokens=Tokens())}, 1, id="an answer was about to begin"),
+        pytest.param(
+            {"answer": ModelAnswer(tokens=TokenCounts())}, 1, id="an answer was about to begin"
+        ),
         pytest.param({"answer": answer(whole=False)}, 1, id="an answer had begun"),
         pytest.param(
-            {"answer": Answer(tokens=Tokens(), fault=Fault.EMPTY)}, 0, id="nothing came of it"
+            {"answer": ModelAnswer(tokens=TokenCounts(), fault=ModelFault.EMPTY)},
+            0,
+            id="nothing came of it",
         ),
     ],
 )

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-from tests.episode.test_batch import BRANCH, WAIT, batch, summary, tasks_for
-
 from afresh.contract.order import Verify
 from afresh.contract.words import Outcome
 from tests.episode.pod import Pod, Started, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
+from tests.episode.test_pipeline import BRANCH, WAIT, batch, summary, tasks_for
 
 THEIRS = "T002: Step 2\n\nAfresh-Package: team-a/demo\nAfresh-Subtask: T002\nAfresh-Revision: 0\n"
 PLANT = """\

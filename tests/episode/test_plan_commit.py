@@ -10,8 +10,8 @@ from afresh.contract import plan_file
 from afresh.contract.order import PlanLine
 from afresh.contract.words import Marker, Outcome
 from afresh.episode.git import plan_commit
-from afresh.episode.git.plan_commit import MOST_TRIES, PlanChange, Standing, push_plan
-from afresh.episode.git.state_files import Notes
+from afresh.episode.git.plan_commit import MOST_TRIES, BranchPlan, PlanChange, push_plan
+from afresh.episode.git.state_files import AgentNotes
 from afresh.episode.stopped import SubtaskStopped
 from tests.episode.lone_runner import (
     BRANCH,
@@ -39,7 +39,7 @@ def test_plan_that_differs_is_committed_on_the_branch_and_nothing_else_changes(
 
     standing = push(runner, change)
 
-    assert standing == Standing(head=remote.head(BRANCH), plan_digest=digest_of(remote))
+    assert standing == BranchPlan(head=remote.head(BRANCH), plan_digest=digest_of(remote))
     assert plan_of(remote) == change.text
     assert changed(remote) == [".afresh/PLAN.md"]
     assert remote.message(BRANCH).strip() == (
@@ -74,14 +74,14 @@ def test_plan_that_is_there_already_makes_no_commit(runner: LoneRunner, remote: 
 
     standing = push(runner, change)
 
-    assert standing == Standing(head=head, plan_digest=plan_file.digest(change.text))
+    assert standing == BranchPlan(head=head, plan_digest=plan_file.digest(change.text))
     assert remote.head(BRANCH) == head
 
 
 def test_notes_are_appended_to_those_on_the_branch(runner: LoneRunner, remote: Remote):
     old = "# Discovery\n\n## T002 Farewell\n\nTheirs.\n"
     remote.commit(BRANCH, {".afresh/DISCOVERY.md": old}, base="main")
-    notes = Notes(heading="T001 Greeting", discovery="Ours.", ideas="More.")
+    notes = AgentNotes(heading="T001 Greeting", discovery="Ours.", ideas="More.")
 
     push(runner, replace(blocked(runner.order), notes=notes))
 
@@ -102,7 +102,7 @@ def test_branch_that_moved_keeps_its_plan_with_one_line_changed_and_its_notes(
     standing = push_plan(runner.git, runner.order, start, blocked(runner.order, note="Ours."))
 
     assert plan_of(remote) == THEIRS.replace("[ ] T001", "[!] T001")
-    assert standing == Standing(head=remote.head(BRANCH), plan_digest=digest_of(remote))
+    assert standing == BranchPlan(head=remote.head(BRANCH), plan_digest=digest_of(remote))
     assert git(remote.directory, "rev-parse", f"{BRANCH}~") == head
     assert remote.file(BRANCH, ".afresh/DISCOVERY.md") == (
         "# Discovery\n\nTheirs.\n\n## T001 Greeting\n\nOurs."
@@ -159,11 +159,11 @@ def test_two_pushers_at_once_leave_both_lines_and_both_notes(tmp_path: Path, rem
     second = PlanChange(
         text=first.text.replace("[!] T001", "[ ] T001").replace("[ ] T002", "[S] T002"),
         line=PlanLine(id="T002", title="Farewell", marker=Marker.SKIPPED),
-        notes=Notes(heading="T002 Farewell", discovery="Second."),
+        notes=AgentNotes(heading="T002 Farewell", discovery="Second."),
     )
     starts = [runner.fetch() for runner in runners]
     together = threading.Barrier(2, timeout=120)
-    standings: list[Standing] = []
+    standings: list[BranchPlan] = []
 
     def work(runner: LoneRunner, index: int) -> None:
         together.wait()
@@ -182,7 +182,7 @@ def test_two_pushers_at_once_leave_both_lines_and_both_notes(tmp_path: Path, rem
     assert "- [!] T001 Greeting\n- [S] T002 Farewell\n" in plan_of(remote)
     notes = remote.file(BRANCH, ".afresh/DISCOVERY.md")
     assert [notes.count("First."), notes.count("Second.")] == [1, 1]
-    assert Standing(head=remote.head(BRANCH), plan_digest=digest_of(remote)) in standings
+    assert BranchPlan(head=remote.head(BRANCH), plan_digest=digest_of(remote)) in standings
     assert len(standings) == 2
 
 

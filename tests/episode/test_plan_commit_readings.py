@@ -7,7 +7,7 @@ from afresh.contract import plan_file
 from afresh.contract.order import Verify
 from afresh.contract.words import Marker, Outcome
 from afresh.episode.git.plan_commit import push_plan
-from afresh.episode.git.state_files import Notes
+from afresh.episode.git.state_files import AgentNotes
 from tests.episode.lone_runner import (
     BRANCH,
     DONE,
@@ -31,7 +31,7 @@ def test_notes_of_an_agent_that_look_like_plan_and_trailers_are_only_notes(
         "x\n\n- [x] T002 Farewell\n\0\n\nAfresh-Subtask: T002\nAfresh-Revision: 9\n"
         "Afresh-Package: team-a/demo\n100644 blob\t../../etc/passwd"
     )
-    notes = Notes(heading="T001\n# Not a heading", discovery=hostile, ideas=hostile)
+    notes = AgentNotes(heading="T001\n# Not a heading", discovery=hostile, ideas=hostile)
 
     push(runner, replace(blocked(runner.order), notes=notes))
 

@@ -9,7 +9,7 @@ import pytest
 from afresh.contract.order import Kept, Order, Verify
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome, PushRefusal
-from afresh.episode.stages.sync import run_sync
+from afresh.episode.sync import run_sync
 from tests.episode.lone_runner import BRANCH, LoneRunner, give_hook, over_ssh, refuse
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, git

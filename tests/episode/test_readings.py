@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.contract.order import Price
-from afresh.episode.gateway.model_api import Answer, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, TokenCounts
 from afresh.episode.gateway.providers.anthropic import AnthropicApi
 from afresh.episode.gateway.usage_totals import cost_of
-from afresh.episode.git.faults import Fault, classify
+from afresh.episode.git.faults import GitFault, classify
 from afresh.episode.git.history import FILES_NAMED, Commit, _parse, find_done, message
 from tests.episode.pod import make_order, make_task
 
@@ -21,99 +21,108 @@ NOW = 1_800_000_000.0
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("fatal: couldn't find remote ref refs/heads/x", Fault.REF_MISSING),
-        ("fatal: remote error: upload-pack: not our ref 1234", Fault.REF_MISSING),
-        ("fatal: could not read Username for 'http://x': terminal prompts disabled", Fault.DENIED),
-        ("fatal: Authentication failed for 'https://x/'", Fault.DENIED),
+        ("fatal: couldn't find remote ref refs/heads/x", GitFault.REF_MISSING),
+        ("fatal: remote error: upload-pack: not our ref 1234", GitFault.REF_MISSING),
+        (
+            "fatal: could not read Username for 'http://x': terminal prompts disabled",
+            GitFault.DENIED,
+        ),
+        ("fatal: Authentication failed for 'https://x/'", GitFault.DENIED),
         (
             "fatal: unable to access 'https://x/': The requested URL returned error: 403",
-            Fault.DENIED,
+            GitFault.DENIED,
         ),
-        ("git@x: Permission denied (publickey).", Fault.DENIED),
-        ("fatal: repository 'https://x/y.git/' not found", Fault.NOT_FOUND),
-        ("fatal: '/y' does not appear to be a git repository", Fault.NOT_FOUND),
-        ("fatal: transport 'file' not allowed", Fault.NOT_FOUND),
-        ("fatal: unable to access 'https://x/': Could not resolve host: x", Fault.UNREACHABLE),
-        ("ssh: connect to host x port 22: Connection timed out", Fault.UNREACHABLE),
-        ("fatal: unable to access 'u': The requested URL returned error: 503", Fault.UNREACHABLE),
-        ("fatal: unable to access 'u': The requested URL returned error: 301", Fault.REDIRECTED),
-        ("server certificate verification failed. CAfile: none", Fault.UNTRUSTED),
-        ("fatal: unable to access 'u': SSL certificate problem: self-signed", Fault.UNTRUSTED),
-        ("Host key verification failed.", Fault.UNTRUSTED),
-        ("! a:refs/heads/b [rejected] (stale info)", Fault.MOVED),
-        ("! a:b [remote rejected] (cannot lock ref 'b': is at 1 but expected 2)", Fault.MOVED),
+        ("git@x: Permission denied (publickey).", GitFault.DENIED),
+        ("fatal: repository 'https://x/y.git/' not found", GitFault.NOT_FOUND),
+        ("fatal: '/y' does not appear to be a git repository", GitFault.NOT_FOUND),
+        ("fatal: transport 'file' not allowed", GitFault.NOT_FOUND),
+        ("fatal: unable to access 'https://x/': Could not resolve host: x", GitFault.UNREACHABLE),
+        ("ssh: connect to host x port 22: Connection timed out", GitFault.UNREACHABLE),
+        (
+            "fatal: unable to access 'u': The requested URL returned error: 503",
+            GitFault.UNREACHABLE,
+        ),
+        ("fatal: unable to access 'u': The requested URL returned error: 301", GitFault.REDIRECTED),
+        ("server certificate verification failed. CAfile: none", GitFault.UNTRUSTED),
+        ("fatal: unable to access 'u': SSL certificate problem: self-signed", GitFault.UNTRUSTED),
+        ("Host key verification failed.", GitFault.UNTRUSTED),
+        ("! a:refs/heads/b [rejected] (stale info)", GitFault.MOVED),
+        ("! a:b [remote rejected] (cannot lock ref 'b': is at 1 but expected 2)", GitFault.MOVED),
         (
             "! a:b [remote rejected] (cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; "
             "cannot create 'refs/heads/a/b')",
-            Fault.REFUSED,
+            GitFault.REFUSED,
         ),
-        ("! a:refs/heads/b [remote rejected] (pre-receive hook declined)", Fault.HOOK),
-        ("remote: error: GH006: Protected branch update failed for refs/heads/b.", Fault.REFUSED),
-        ("remote: GitLab: You cannot push code to protected branches here.", Fault.REFUSED),
+        ("! a:refs/heads/b [remote rejected] (pre-receive hook declined)", GitFault.HOOK),
+        (
+            "remote: error: GH006: Protected branch update failed for refs/heads/b.",
+            GitFault.REFUSED,
+        ),
+        ("remote: GitLab: You cannot push code to protected branches here.", GitFault.REFUSED),
         (
             "remote: error: File a.bin is 120.00 MB; this exceeds GitHub's file size limit of "
             "100.00 MB",
-            Fault.TOO_LARGE,
+            GitFault.TOO_LARGE,
         ),
         (
             "error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413",
-            Fault.TOO_LARGE,
+            GitFault.TOO_LARGE,
         ),
         (
             "remote: Your push has been rejected, because this repository has exceeded its size "
             "limit.",
-            Fault.FULL,
+            GitFault.FULL,
         ),
-        ("remote: Commits must have verified signatures.", Fault.UNSIGNED),
+        ("remote: Commits must have verified signatures.", GitFault.UNSIGNED),
         (
             "remote: GitLab: Commit author's email 'a@b' does not follow the pattern '@c'",
-            Fault.AUTHOR,
+            GitFault.AUTHOR,
         ),
         (
             "remote: This repository was archived so it is read-only.\n"
             "fatal: unable to access 'u': The requested URL returned error: 403",
-            Fault.READ_ONLY,
+            GitFault.READ_ONLY,
         ),
         (
             "ERROR: The key you are authenticating with has been marked as read only.",
-            Fault.READ_ONLY,
+            GitFault.READ_ONLY,
         ),
-        ("remote: Permission to a/archived.git denied to b.", Fault.DENIED),
+        ("remote: Permission to a/archived.git denied to b.", GitFault.DENIED),
         (
             "remote: You have exceeded a secondary rate limit.\n"
             "fatal: unable to access 'u': The requested URL returned error: 403",
-            Fault.UNREACHABLE,
+            GitFault.UNREACHABLE,
         ),
         (
             "remote: You have exceeded your limit of 100 concurrent git operations",
-            Fault.UNREACHABLE,
+            GitFault.UNREACHABLE,
         ),
         (
             "remote: warning: GH001: Large files detected. You may want to try Git LFS.\n"
             "! a:refs/heads/b\t[remote rejected] (cannot lock ref 'refs/heads/b')",
-            Fault.MOVED,
+            GitFault.MOVED,
         ),
         (
             "remote: GitLab: Your push cannot be completed because this repository has exceeded "
             "the allocated storage for your project.",
-            Fault.FULL,
+            GitFault.FULL,
         ),
-        ("remote: fatal: write error: No space left on device", Fault.UNREACHABLE),
-        ("fatal: no commits selected for shallow requests", Fault.NO_EXCLUDE),
-        ("fatal: Server does not support --shallow-exclude", Fault.NO_EXCLUDE),
+        ("remote: fatal: write error: No space left on device", GitFault.UNREACHABLE),
+        ("fatal: no commits selected for shallow requests", GitFault.NO_EXCLUDE),
+        ("fatal: Server does not support --shallow-exclude", GitFault.NO_EXCLUDE),
         (
             "ERROR: Internal Server Error\nfatal: Could not read from remote repository.",
-            Fault.UNREACHABLE,
+            GitFault.UNREACHABLE,
         ),
         (
             "remote: ERROR: The project you were looking for could not be found or you don't have "
             "permission to view it.\nfatal: Could not read from remote repository.",
-            Fault.NOT_FOUND,
+            GitFault.NOT_FOUND,
         ),
-        ("something new", Fault.OTHER),
+        ("something new", GitFault.OTHER),
     ],
 )
-def test_fault_of_git_is_found_in_its_words(text: str, want: Fault):
+def test_fault_of_git_is_found_in_its_words(text: str, want: GitFault):
     assert classify(text) is want
 
 
@@ -191,7 +200,7 @@ def price(model: str, dollars: str) -> Price:
     ],
 )
 def test_first_price_that_matches_the_model_holds(model: str, want: Decimal | None):
-    answer = Answer(model=model, tokens=Tokens(input=1_000_000))
+    answer = ModelAnswer(model=model, tokens=TokenCounts(input=1_000_000))
     prices = (price("claude-opus-*", "15"), price("claude-*", "1"))
 
     assert cost_of(answer, prices) == want

@@ -9,7 +9,7 @@ from afresh.contract.order import PlanLine
 from afresh.contract.report import REPORT_MAX_BYTES, Report, fit
 from afresh.contract.words import Marker, Outcome
 from afresh.episode.git.recorded_commits import MOST_TOLD
-from afresh.episode.stages.sync import run_sync
+from afresh.episode.sync import run_sync
 from tests.episode.lone_runner import BRANCH, LoneRunner, order_for
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git

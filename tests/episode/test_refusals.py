@@ -2,23 +2,25 @@
 
 import pytest
 
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.refusals import remote_problem
 from tests.episode.pod import make_order
 
 FAULTS = [
-    (Fault.UNREACHABLE, True),
-    (Fault.DENIED, True),
-    (Fault.NOT_FOUND, True),
-    (Fault.UNTRUSTED, True),
-    (Fault.HOOK, False),
-    (Fault.REFUSED, False),
-    (Fault.TOO_LARGE, False),
+    (GitFault.UNREACHABLE, True),
+    (GitFault.DENIED, True),
+    (GitFault.NOT_FOUND, True),
+    (GitFault.UNTRUSTED, True),
+    (GitFault.HOOK, False),
+    (GitFault.REFUSED, False),
+    (GitFault.TOO_LARGE, False),
 ]
 
 
 @pytest.mark.parametrize(("fault", "want"), FAULTS, ids=str)
-def test_a_fault_is_the_servers_where_all_packages_would_meet_it(fault: Fault, want: bool) -> None:
+def test_a_fault_is_the_servers_where_all_packages_would_meet_it(
+    fault: GitFault, want: bool
+) -> None:
     ended = remote_problem(
         make_order("https://git.example.com/x", "true"), GitError("fetch", "So.", fault=fault)
     )

@@ -12,7 +12,7 @@ from afresh.episode.git.scope import (
     EMBEDDED,
     OUTSIDE,
     TOO_MANY,
-    Change,
+    FileChange,
     allowed,
     literal_names,
     scope_problem,
@@ -150,30 +150,32 @@ def test_no_globs_allow_everything():
 @pytest.mark.parametrize(
     ("change", "want"),
     [
-        pytest.param(Change(path="a", status="A", mode="100644"), None, id="a file is added"),
-        pytest.param(Change(path="b", status="D", mode="000000"), None, id="a file is deleted"),
+        pytest.param(FileChange(path="a", status="A", mode="100644"), None, id="a file is added"),
+        pytest.param(FileChange(path="b", status="D", mode="000000"), None, id="a file is deleted"),
         pytest.param(
-            Change(path="c", status="M", mode="100644"),
+            FileChange(path="c", status="M", mode="100644"),
             f"{OUTSIDE} Details: c",
             id="another file is changed",
         ),
         pytest.param(
-            Change(path="a", status="A", mode="160000"),
+            FileChange(path="a", status="A", mode="160000"),
             f"{EMBEDDED} Details: a",
             id="a link to a commit is added",
         ),
         pytest.param(
-            Change(path="a", status="D", mode="160000"), None, id="a link to a commit is removed"
+            FileChange(path="a", status="D", mode="160000"),
+            None,
+            id="a link to a commit is removed",
         ),
     ],
 )
-def test_change_is_in_scope_or_named(change: Change, want: str | None):
+def test_change_is_in_scope_or_named(change: FileChange, want: str | None):
     assert scope_problem(make_task(files=("a", "b")), [change]) == want
 
 
 def test_new_files_are_counted_and_changed_ones_are_not():
-    changes = [Change(path=f"f{n}", status="A", mode="100644") for n in range(6)]
-    changes += [Change(path="g", status="M", mode="100644")]
+    changes = [FileChange(path=f"f{n}", status="A", mode="100644") for n in range(6)]
+    changes += [FileChange(path="g", status="M", mode="100644")]
 
     assert scope_problem(make_task(max_new_files=6), changes) is None
     assert scope_problem(make_task(max_new_files=5), changes) == (

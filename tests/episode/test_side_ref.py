@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from afresh.episode.git import side_ref
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from tests.episode.lone_runner import BRANCH, LoneRunner, elsewhere, order_for, over_ssh, refuse
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import Remote, git
@@ -29,7 +29,7 @@ def work_of(runner: LoneRunner, content: str) -> str:
     return runner.git.text("mktree", stdin=f"100644 blob {blob}\thello.txt\n".encode())
 
 
-def keep(runner: LoneRunner, start: Start, content: str) -> str | None:
+def keep(runner: LoneRunner, start: BranchStart, content: str) -> str | None:
     return side_ref.keep(runner.context, TASK, start.head, work_of(runner, content))
 
 

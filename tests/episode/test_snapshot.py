@@ -7,8 +7,8 @@ import pytest
 from afresh.adapters.claude import ClaudeAdapter
 from afresh.contract.words import Outcome
 from afresh.episode.git import snapshot
-from afresh.episode.git.scope import Change
-from afresh.episode.stages.outbox import TEXT_LIMIT, Outbox
+from afresh.episode.git.scope import FileChange
+from afresh.episode.outbox import TEXT_LIMIT, Outbox
 from afresh.episode.stopped import SubtaskStopped
 from tests.episode.desk import Desk
 from tests.episode.pod import make_task
@@ -27,10 +27,10 @@ def test_changes_are_what_was_added_changed_deleted_and_made_executable(desk: De
     desk.work("echo x > a; mkdir -p d/e; echo y > d/e/f; chmod +x d/e/f; rm README.md; ln -s a l")
 
     assert desk.take().changes == (
-        Change(path="README.md", status="D", mode="000000"),
-        Change(path="a", status="A", mode="100644"),
-        Change(path="d/e/f", status="A", mode="100755"),
-        Change(path="l", status="A", mode="120000"),
+        FileChange(path="README.md", status="D", mode="000000"),
+        FileChange(path="a", status="A", mode="100644"),
+        FileChange(path="d/e/f", status="A", mode="100755"),
+        FileChange(path="l", status="A", mode="120000"),
     )
 
 

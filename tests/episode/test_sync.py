@@ -10,7 +10,7 @@ from afresh.contract import codec, plan_file
 from afresh.contract.order import PlanLine
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Marker, Outcome
-from afresh.episode.stages.sync import run_sync
+from afresh.episode.sync import run_sync
 from tests.episode.lone_runner import (
     BRANCH,
     LoneRunner,

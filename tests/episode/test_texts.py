@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afresh.adapters.claude import ClaudeAdapter
-from afresh.episode.container.lines import Line, LineReader
+from afresh.episode.container.lines import LineReader, OutputLine
 from afresh.episode.reporting.log import LINE_LENGTH, TAIL_LENGTH, Log, Tail, clipped
 from afresh.episode.reporting.redact import HIDDEN, Redactor
 from tests.episode.pod import CONTROLLER
@@ -33,8 +33,8 @@ def test_line_over_the_limit_keeps_its_beginning_and_says_how_much_is_gone():
     reader = LineReader(limit=5)
 
     assert [*reader.feed(b"0123456"), *reader.feed(b"789\nab\r\n"), *reader.end()] == [
-        Line("01234", cut=5),
-        Line("ab"),
+        OutputLine("01234", cut=5),
+        OutputLine("ab"),
     ]
 
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from afresh.contract.codec import ContractError
+from afresh.episode.fetch_ahead import begin_fetch, read_order
 from afresh.episode.paths import Paths
 from afresh.episode.process import hold_terminate
-from afresh.episode.stages.fetch import open_repository, read_order
 
 
 def main(arguments: list[str]) -> int:
@@ -33,10 +33,10 @@ def _run(paths: Paths) -> int:
         from afresh.episode.run import refuse_order  # noqa: PLC0415  # as below
 
         return refuse_order(paths, str(error))
-    opening = open_repository(order, paths)
+    fetch = begin_fetch(order, paths)
     from afresh.episode.run import run_episode  # noqa: PLC0415  # while git fetches
 
-    return run_episode(order, paths, opening)
+    return run_episode(order, paths, fetch)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from afresh.contract.order import Agent
 from afresh.contract.text import one_line
 from afresh.episode.agent_home import write_home
 from afresh.episode.container.channel import Channel, Command, ContainerGone, ContainerRefused
-from afresh.episode.container.lines import Line, LineSink
+from afresh.episode.container.lines import LineSink, OutputLine
 from afresh.episode.container.script import Script
+from afresh.episode.fetch_ahead import read_order
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.server import Gateway
@@ -31,7 +32,6 @@ from afresh.episode.model_access import api_of
 from afresh.episode.paths import Paths
 from afresh.episode.reporting.log import Log
 from afresh.episode.reporting.redact import Redactor
-from afresh.episode.stages.fetch import read_order
 
 # Nothing listens there: a request for the model fails at once.
 NOWHERE = "http://127.0.0.1:9"
@@ -66,7 +66,7 @@ class _Said:
         return self.last or f"exit code {self.code}"
 
 
-class Trial:
+class ImageTrial:
     """One trial of the image that the agent's container runs."""
 
     def __init__(self, agent: Agent, paths: Paths) -> None:
@@ -122,7 +122,7 @@ class Trial:
         entry = f"{worktree.REGULAR} {git.store(b'# Conformance')}\t{README}\0".encode()
         git.run("update-index", "-z", "--index-info", stdin=entry, index=index)
         tree = git.text("write-tree", index=index)
-        layout = worktree.Layout(
+        layout = worktree.WorktreeLayout(
             tree=git.commit_tree(tree, None, "Files\n", DATE), date=DATE, branch="main", plan=""
         )
         worktree.lay_out(git, layout, self._paths.worktree)
@@ -190,7 +190,7 @@ class Trial:
     def _run(self, item: Requirement, launch: Launch, seconds: int) -> _Said:
         said = _Said()
 
-        def take(line: Line) -> None:
+        def take(line: OutputLine) -> None:
             said.add(line.text)
             self._log.step(item.id, line.text)
 
@@ -221,7 +221,7 @@ def _failed(item: Requirement, detail: str) -> Finding:
 def main(arguments: list[str]) -> int:
     """Try the image; the findings are the termination message. Returns 0 if it conforms."""
     paths = Paths.under(Path(arguments[1]).resolve()) if arguments[:1] == ["--root"] else Paths()
-    trial = Trial(read_order(paths).agent, paths)
+    trial = ImageTrial(read_order(paths).agent, paths)
     findings = Findings(findings=tuple(trial.findings()))
     trial.close()
     paths.termination_log.write_text(codec.dumps(findings), encoding="utf-8")

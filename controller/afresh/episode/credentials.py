@@ -39,7 +39,7 @@ class SecretMount:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
     def require_any(self) -> None:
-        """Make sure that there is a key at all. Raises Ended with what to correct."""
+        """Make sure that there is a key at all. Raises SubtaskStopped with what to correct."""
         if not any(path.is_file() for path in _listed(self.directory)):
             raise SubtaskStopped(
                 Outcome.CONFIG,
@@ -48,7 +48,7 @@ class SecretMount:
             )
 
     def require(self, key: str) -> str:
-        """Return the value under `key`. Raises Ended with what to correct."""
+        """Return the value under `key`. Raises SubtaskStopped with what to correct."""
         value = self.find(key)
         if value is None:
             lacks = (
@@ -63,7 +63,7 @@ class SecretMount:
 
 
 def model_key(order: Order, paths: Paths) -> str:
-    """Return the key that the gateway adds. Raises Ended if it is missing."""
+    """Return the key that the gateway adds. Raises SubtaskStopped if it is missing."""
     name = order.agent.secret_name
     if name is None:
         raise SubtaskStopped(
@@ -74,9 +74,10 @@ def model_key(order: Order, paths: Paths) -> str:
 
 
 def require_variables(order: Order, paths: Paths) -> None:
-    """Make sure that the agent was given the variables of its Secret. Raises Ended if it was not.
+    """Make sure that the agent was given the variables of its Secret.
 
-    The kubelet leaves a missing Secret out in silence; the runner sees the same Secret as files.
+    Raises SubtaskStopped if it was not. The kubelet leaves a missing Secret out in silence; the
+    runner sees the same Secret as files.
     """
     if order.agent.secret_name:
         _model_secret(order, paths, order.agent.secret_name).require_any()
@@ -107,7 +108,10 @@ def _listed(directory: Path) -> list[Path]:
 
 
 def write_git_credentials(order: Order, paths: Paths) -> None:
-    """Write the private files that git and ssh read. Raises Ended if the Secret lacks a key."""
+    """Write the private files that git and ssh read.
+
+    Raises SubtaskStopped if the Secret lacks a key.
+    """
     paths.git_dir.mkdir(parents=True, exist_ok=True)
     secret = _git_secret(order, paths)
     if is_ssh(order.repository.url):

@@ -40,7 +40,10 @@ class Access:
 
 @contextlib.contextmanager
 def open_access(context: EpisodeContext) -> Iterator[Access]:
-    """Have a gateway, if one is needed, until the block ends. Raises Ended without a key."""
+    """Have a gateway, if one is needed, until the block ends.
+
+    Raises SubtaskStopped without a key.
+    """
     agent = context.order.agent
     name = gateway_api(agent)
     if agent.credentials_mode is CredentialsMode.ENVIRONMENT:

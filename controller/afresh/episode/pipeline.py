@@ -1,73 +1,212 @@
-"""The subtasks of one episode, one after another: the first that is not done ends it.
+"""The stages of an episode, in order.
 
-Owns the rule that each has a result of its own as soon as it is decided, before anything is tidied
-up. How one is done is `subtask`; what is left to do after it is `aftermath`.
+Owns the order, and the row of each stage: what it needs, gives and tells, and the outcomes that it
+may end with. What a stage does is in the file of its name in `stages`, how one is run in `stage`.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-
-from afresh.contract.order import Task
 from afresh.contract.report import Result
+from afresh.contract.words import Outcome
 from afresh.episode.context import EpisodeContext
-from afresh.episode.gateway.model_faults import with_use
-from afresh.episode.stages.fetch import FetchUnderWay
-from afresh.episode.stages.subtask import do_subtask
-from afresh.episode.state import EpisodeState
+from afresh.episode.git.faults import GitError
+from afresh.episode.stage import Loading, PipelineStage, run_stages
+from afresh.episode.state import SubtaskState
 from afresh.episode.stopped import SubtaskStopped
 
 
-def do_all(context: EpisodeContext, opening: FetchUnderWay) -> bool:
-    """Do the subtasks of the Order. Returns whether all of them are done."""
-    state = EpisodeState(opening=opening, plan=context.order.plan)
-    *others, last = context.order.tasks
-    for task in others:
-        if not _do(context, state, task):
-            return False
-        context.reporter.hint()
-    return _do(context, state, last)
-
-
-def _do(context: EpisodeContext, state: EpisodeState, task: Task) -> bool:
-    context = state.on_plan(context)
-    context.reporter.begin(task.id, task.revision)
-    context.meter.begin_subtask()
-    state.clear()
-    try:
-        result = do_subtask(context, state, task)
-    except SubtaskStopped as end:
-        context.log.ended(end)
-        result = _not_done(task, end)
-    result = replace(result, warnings=(*state.warnings, *result.warnings))
-    result = with_use(result, context.meter)
-    context.reporter.update(usage=context.meter.usage())
-    if not context.reporter.add(result):
-        return False  # what fails after a TERM has failed because of it
-    warnings = _tidy_up(state.on_plan(context), state, task, result)
-    if warnings:
-        context.reporter.add(replace(result, warnings=(*result.warnings, *warnings)))
-    return result.commit is not None
-
-
-def _not_done(task: Task, end: SubtaskStopped) -> Result:
-    return Result(
-        id=task.id,
-        outcome=end.outcome,
-        is_servers=end.is_servers,
-        revision=task.revision,
-        unpushed=end.unpushed,
-        message=end.message,
-        exit_code=end.exit_code,
-        verify=end.verify,
+def run_subtask_stages(context: EpisodeContext, state: SubtaskState) -> Result:
+    """Take a subtask through its stages to its end. Raises SubtaskStopped if it is not done."""
+    return (
+        run_stages(context, state, FETCH, FIND_DONE)
+        or _put_kept_work_on_branch(context, state)
+        or run_stages(context, state, CHECK_PUSH, PREPARE, CHECK_PROGRAM)
+        or run_stages(context, state, AWAIT_VERIFY, RUN_AGENT, CLASSIFY)
+        or _put_on_branch(context, state)
     )
 
 
-def _tidy_up(
-    context: EpisodeContext, state: EpisodeState, task: Task, result: Result
-) -> Sequence[str]:
-    """Do what is left to do; return warnings. There is nothing after an ordinary success."""
-    if result.commit and not task.has_work_aside:
-        return ()
-    from afresh.episode.stages.cleanup import clean_up  # noqa: PLC0415  # seldom needed
+def _put_on_branch(context: EpisodeContext, state: SubtaskState) -> Result:
+    """If somebody else's push comes first, the changes are verified again on top of that."""
+    while True:
+        result = run_stages(context, state, COMMIT, VERIFY, PUSH)
+        result = result or run_stages(context, state, FIND_DONE, REBASE)
+        if result:
+            return result
 
-    return clean_up(context, state, task, result)
+
+def _put_kept_work_on_branch(context: EpisodeContext, state: SubtaskState) -> Result | None:
+    """Use what an agent has done before. None: there is nothing that fits, an agent is needed."""
+    result = run_stages(context, state, PUSH_KEPT)
+    if result or state.candidate is None:
+        return result
+    try:
+        return run_stages(context, state, REBASE) or _put_on_branch(context, state)
+    except GitError as error:
+        context.log.ended(error)
+    except SubtaskStopped as stopped:
+        if stopped.unpushed and (stopped.unpushed.kept or stopped.unpushed.refusal):
+            raise
+        if stopped.outcome not in (Outcome.CONFLICT, Outcome.VERIFY_FAILED):
+            raise
+        context.log.ended(stopped)
+    state.candidate = None
+    return None
+
+
+# How any use of the git server may end.
+REMOTE = frozenset({Outcome.AUTH, Outcome.CONFIG, Outcome.INFRASTRUCTURE, Outcome.AGENT_ERROR})
+MOVED = frozenset({Outcome.CONFLICT, Outcome.BRANCH_IN_USE})
+DONE = frozenset({Outcome.SUCCESS})
+
+FETCH = PipelineStage(
+    name="fetch",
+    told="prepare",
+    phases=("prepared",),  # of a sync
+    gives=("start",),
+    outcomes=REMOTE | {Outcome.BRANCH_IN_USE, Outcome.CANCELLED},
+    loading=Loading.AT_START,
+)
+FIND_DONE = PipelineStage(
+    name="find_done", needs=("start",), outcomes=DONE, loading=Loading.AT_START
+)
+PUSH_KEPT = PipelineStage(
+    name="push_kept",
+    tells=("persist",),
+    phases=("pushed",),
+    needs=("start",),
+    gives=("candidate",),
+    outcomes=DONE | REMOTE | {Outcome.CONFLICT},
+    applies=lambda _, state: bool(state.task.kept),
+)
+CHECK_PUSH = PipelineStage(
+    name="check_push",
+    needs=("start",),
+    gives=("start",),
+    outcomes=REMOTE | MOVED,
+    applies=lambda context, state: context.order.push_check and not state.episode.is_laid_out,
+)
+PREPARE = PipelineStage(
+    name="prepare",
+    told="prepare",
+    phases=("prepared", "agentReady"),
+    needs=("start",),
+    gives=("access", "launch", "search", "warnings"),
+    outcomes=REMOTE | {Outcome.BUDGET_EXCEEDED},
+    loading=Loading.AT_START,
+)
+CHECK_PROGRAM = PipelineStage(
+    name="check_program",
+    told="containers",
+    needs=("start", "search"),
+    outcomes=REMOTE,
+    applies=lambda _, state: bool(state.task.verify.check),
+)
+AWAIT_VERIFY = PipelineStage(
+    name="await_verify",
+    told="containers",
+    outcomes=frozenset({Outcome.CONFIG, Outcome.INFRASTRUCTURE}),
+    loading=Loading.AT_START,
+)
+RUN_AGENT = PipelineStage(
+    name="run_agent",
+    told="agent",
+    phases=("agentStarted", "modelAsked", "agentEnded"),
+    needs=("access", "launch"),
+    gives=("agent_end",),
+    outcomes=frozenset({Outcome.INFRASTRUCTURE, Outcome.TIMEOUT, Outcome.AGENT_ERROR}),
+    loading=Loading.AT_START,
+)
+CLASSIFY = PipelineStage(
+    name="classify",
+    told="snapshot",
+    needs=("start", "agent_end"),
+    gives=("outbox", "snapshot", "candidate", "warnings"),
+    outcomes=REMOTE
+    | {
+        *(Outcome.BUDGET_EXCEEDED, Outcome.TRANSIENT, Outcome.MODEL_SILENT, Outcome.OUT_OF_SCOPE),
+        *(Outcome.BLOCKED, Outcome.TIMEOUT, Outcome.TURN_LIMIT, Outcome.CONTEXT_EXHAUSTED),
+        *(Outcome.PROCESS_LIMIT, Outcome.DISK_FULL, Outcome.NO_CHANGES, Outcome.NO_RESULT),
+    },
+    loading=Loading.WHILE_AGENT_WORKS,
+)
+COMMIT = PipelineStage(
+    name="commit",
+    told="snapshot",
+    phases=("committed",),
+    needs=("candidate",),
+    gives=("commit",),
+    loading=Loading.WHILE_AGENT_WORKS,
+)
+VERIFY = PipelineStage(
+    name="verify",
+    told="verify",
+    phases=("verified",),
+    needs=("commit",),
+    gives=("verified",),
+    outcomes=REMOTE | {Outcome.VERIFY_FAILED},
+    loading=Loading.WHILE_AGENT_WORKS,
+)
+PUSH = PipelineStage(
+    name="push",
+    told="persist",
+    tells=("aside",),
+    phases=("pushed",),
+    needs=("start", "candidate", "commit", "verified"),
+    gives=("start",),  # where the branch is now, if others have pushed
+    outcomes=REMOTE | MOVED | {Outcome.SUCCESS, Outcome.NO_CHANGES},
+    loading=Loading.WHILE_AGENT_WORKS,
+)
+REBASE = PipelineStage(
+    name="rebase",
+    needs=("start", "agent_end", "candidate", "verified"),
+    gives=("candidate", "snapshot"),
+    outcomes=frozenset({Outcome.CONFLICT, Outcome.OUT_OF_SCOPE}),
+    loading=Loading.WHILE_AGENT_WORKS,
+)
+# These follow from the result: what fails in them is a warning.
+MARK_PLAN = PipelineStage(
+    name="mark_plan",
+    tells=("plan",),
+    phases=("pushed",),
+    needs=("start", "outbox", "result"),
+    gives=("warnings",),
+    applies=lambda _, state: state.start is not None and not state.result.commit,
+)
+KEEP_WORK = PipelineStage(
+    name="keep_work",
+    tells=("aside",),
+    needs=("snapshot", "result"),
+    gives=("warnings",),
+    applies=lambda _, state: state.snapshot is not None and not state.result.commit,
+)
+REMOVE_SIDE_REF = PipelineStage(
+    name="remove_side_ref",
+    gives=("warnings",),
+    applies=lambda _, state: state.task.has_work_aside and state.result.commit,
+)
+FOLLOW_UP = (MARK_PLAN, KEEP_WORK, REMOVE_SIDE_REF)
+SUBTASK = (
+    *(FETCH, FIND_DONE, PUSH_KEPT, CHECK_PUSH, PREPARE, CHECK_PROGRAM, AWAIT_VERIFY),
+    *(RUN_AGENT, CLASSIFY),
+    *(COMMIT, VERIFY, PUSH, REBASE, *FOLLOW_UP),
+)
+
+PUSH_PLAN = PipelineStage(
+    name="push_plan",
+    told="persist",
+    phases=("pushed",),
+    needs=("start",),
+    gives=("on_branch",),
+    outcomes=REMOTE | MOVED,
+    applies=lambda context, _: not context.order.push_check,
+    loading=Loading.AT_START,
+)
+PROBE_PUSH = PipelineStage(
+    name="probe_push",
+    told="persist",
+    phases=("pushed",),
+    needs=("start",),
+    gives=("on_branch",),
+    outcomes=REMOTE | MOVED,
+    applies=lambda context, _: context.order.push_check,
+)
+SYNC = (FETCH, PUSH_PLAN, PROBE_PUSH)

@@ -1,7 +1,7 @@
 """One episode from its Order to its Report.
 
 Owns the episode's life: the two control volumes, signals, and the rule that there is always a
-Report. What is done in between is `batch`, or `sync`.
+Report. What is done in between is in `subtasks`, or `sync`.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from afresh.episode import credentials
 from afresh.episode.authorities import share_authorities
 from afresh.episode.container.channel import Channel
 from afresh.episode.context import AGENT, FIND, SETUP, VERIFY, EpisodeContext
+from afresh.episode.fetch_ahead import FetchUnderWay
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.paths import Paths
-from afresh.episode.pipeline import do_all
 from afresh.episode.process import on_terminate, process_start
 from afresh.episode.reporting.log import Log
 from afresh.episode.reporting.redact import Redactor
 from afresh.episode.reporting.reporter import Reporter
 from afresh.episode.reporting.sender_queue import SenderQueue
-from afresh.episode.stages.fetch import FetchUnderWay
+from afresh.episode.subtasks import run_subtasks
 
 STAY_SECONDS = 2.5
 STOPPED = "The runner was told to stop; another episode follows by itself."
 BROKEN = "The runner failed unexpectedly; see its log."
 
 
-def run_episode(order: Order, paths: Paths, opening: FetchUnderWay) -> int:
+def run_episode(order: Order, paths: Paths, fetch: FetchUnderWay) -> int:
     """Do what the Order says, and report. Returns 0 only if every subtask is done."""
-    context = _workplace(order, paths)
+    context = _context(order, paths)
     context.reporter.reached("runnerStarted", process_start())
     if not order.tasks:
         context.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
@@ -44,7 +44,7 @@ def run_episode(order: Order, paths: Paths, opening: FetchUnderWay) -> int:
         share_authorities(paths)
     for control in controls:
         control.open()
-    done = _do(context, opening)
+    done = _do(context, fetch)
     if context.reporter.is_stopped or not context.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
         threading.Event().wait()  # told to stop meanwhile: that thread ends the process
     for control in controls:
@@ -57,7 +57,7 @@ def _controls(context: EpisodeContext) -> tuple[Channel, ...]:
     return (context.agent_control, context.verify_control) if context.order.tasks else ()
 
 
-def _workplace(order: Order, paths: Paths) -> EpisodeContext:
+def _context(order: Order, paths: Paths) -> EpisodeContext:
     log = Log(Redactor(credentials.known_secrets(paths)))
 
     def send(report: bytes) -> None:
@@ -107,18 +107,18 @@ def _terminated(context: EpisodeContext) -> None:
     os._exit(1)
 
 
-def _do(context: EpisodeContext, opening: FetchUnderWay) -> bool:
+def _do(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
     try:
-        return do_all(context, opening) if context.order.tasks else _sync(context, opening)
+        return run_subtasks(context, fetch) if context.order.tasks else _sync(context, fetch)
     except Exception as error:  # the top: there is a Report whatever happens
         context.log.failure(error)
         return False
 
 
-def _sync(context: EpisodeContext, opening: FetchUnderWay) -> bool:
-    from afresh.episode.stages.sync import run_sync  # noqa: PLC0415  # seldom needed
+def _sync(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
+    from afresh.episode.sync import run_sync  # noqa: PLC0415  # seldom needed
 
-    problem = run_sync(context, opening)
+    problem = run_sync(context, fetch)
     if problem is None:
         context.reporter.ended_well()
         return True

@@ -1,49 +1,107 @@
-"""Where an episode stands between its stages: what it builds on, and what the agent has left.
+"""What changes while an episode goes on: for all its subtasks, and for the one that is worked on.
 
-Owns no behaviour beyond its own fields. One Desk serves all subtasks of an episode.
+Owns no behaviour. Which stage needs and gives which field is in the table of `pipeline`.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from afresh.contract.order import PlanLine
-from afresh.episode.context import EpisodeContext
-from afresh.episode.git.fetching import Start
-from afresh.episode.stages.fetch import FetchUnderWay
+from afresh.contract.order import Order, Task
 
-if TYPE_CHECKING:  # imported while the agent works
+if TYPE_CHECKING:  # most of it is imported while the agent works
+    from afresh.adapters.adapter import Launch
+    from afresh.contract.report import Result, VerifyResult
+    from afresh.episode.fetch_ahead import FetchUnderWay
+    from afresh.episode.git.fetching import BranchStart
+    from afresh.episode.git.plan_commit import BranchPlan
     from afresh.episode.git.snapshot import Snapshot
-    from afresh.episode.stages.outbox import Outbox
+    from afresh.episode.model_access import Access
+    from afresh.episode.outbox import Outbox
+    from afresh.episode.stages.check_program import ProgramSearch
+    from afresh.episode.stages.run_agent import AgentEnd
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
 class EpisodeState:
-    """What changes while the episode goes on.
+    """What goes from one subtask to the next.
 
-    `opening` is the fetch that the first subtask waits for. `plan` is the plan as it stands.
-    `start` is what the work starts from, `pushed` a commit of this episode that is on the branch
-    since then. `session` is the agent's, for adapters that resume. `outbox` and `shot` are what the
-    agent of the present subtask has left, `warnings` what its program cannot do. `programs` are
-    those of acceptance commands that were looked for and found.
+    `fetch` is the one that the first subtask waits for. `order` is the Order with the plan as it
+    stands. `start` is what the last subtask was based on in the end, and `pushed` the commit that
+    this episode has put on the branch since then. `session` is the agent's, for adapters that
+    resume. `programs` are those of acceptance commands that were looked for and found.
+    `import_rest` imports what is needed after the agent.
     """
 
-    opening: FetchUnderWay
-    plan: tuple[PlanLine, ...]
-    start: Start | None = None
+    fetch: "FetchUnderWay"
+    order: Order
+    start: "BranchStart | None" = None
     pushed: str | None = None
     session: str | None = None
     is_laid_out: bool = False
-    outbox: "Outbox | None" = None
-    shot: "Snapshot | None" = None
-    warnings: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    import_rest: Callable[[], None] = lambda: None
 
-    def on_plan(self, context: EpisodeContext) -> EpisodeContext:
-        """Return `context` with the plan as it stands."""
-        return replace(context, order=replace(context.order, plan=self.plan))
 
-    def clear(self) -> None:
-        """Forget what the agent of the subtask before has left."""
-        self.outbox = None
-        self.shot = None
-        self.warnings = ()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What is to be put on the branch: these changes, with this plan file.
+
+    `spent_seconds` is how long the acceptance command has taken for it so far, on earlier heads.
+    """
+
+    snapshot: "Snapshot"
+    plan: str
+    spent_seconds: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class BranchState:
+    """Where on the branch the work stands, also that of a sync.
+
+    `start` is what the work is based on, `on_branch` what a sync has found or put there.
+    """
+
+    episode: EpisodeState
+    start: "BranchStart | None" = None
+    on_branch: "BranchPlan | None" = None
+
+
+@dataclass(slots=True, kw_only=True)
+class SubtaskState(BranchState):
+    """What the stages of one subtask hand on; a field is None until a stage gives it.
+
+    `warnings` are sentences for people. `access`, `launch` and `search` are for the agent's run,
+    `agent_scope` is closed when that is over. `agent_end` is how it ended, `outbox` and `snapshot`
+    are what it has left. `candidate` is to become `commit`, for which `verified` holds. `result` is
+    what is reported.
+    """
+
+    task: Task
+    warnings: tuple[str, ...] = ()
+    access: "Access | None" = None
+    launch: "Launch | None" = None
+    search: "ProgramSearch | None" = None
+    agent_scope: ExitStack = field(default_factory=ExitStack)
+    agent_end: "AgentEnd | None" = None
+    outbox: "Outbox | None" = None
+    snapshot: "Snapshot | None" = None
+    candidate: Candidate | None = None
+    commit: str | None = None
+    verified: "VerifyResult | None" = None
+    result: "Result | None" = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The agent's, if there was one."""
+        return self.agent_end.exit_code if self.agent_end else None
+
+
+def given(value: T | None) -> T:
+    """Return a field of the state that an earlier stage has given."""
+    if value is None:
+        raise LookupError("no stage has given what this one needs")
+    return value

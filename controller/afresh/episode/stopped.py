@@ -3,7 +3,7 @@
 Owns the one exception that carries an outcome. What follows from an outcome is the operator's.
 """
 
-from afresh.contract.report import Unpushed, VerifyResult
+from afresh.contract.report import Result, Unpushed, VerifyResult
 from afresh.contract.text import one_line
 from afresh.contract.words import Outcome
 
@@ -32,3 +32,15 @@ class SubtaskStopped(Exception):  # noqa: N818  # an end is not always an error
         self.verify = verify
         self.unpushed = unpushed
         self.is_servers = is_servers
+
+    def result(self, subtask: str) -> Result:
+        """Return what is reported of the subtask."""
+        return Result(
+            id=subtask,
+            outcome=self.outcome,
+            is_servers=self.is_servers,
+            unpushed=self.unpushed,
+            message=self.message,
+            exit_code=self.exit_code,
+            verify=self.verify,
+        )

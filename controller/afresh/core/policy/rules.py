@@ -185,7 +185,7 @@ def all_done(situation: Situation) -> RuleResult | None:
         situation,
         PackagePhase.SUCCEEDED,
         Reason.SUCCEEDED,
-        f"Every subtask is done{', or its user skipped it' if skipped else ''}.",
+        "Every subtask is done, or its user skipped it." if skipped else "Every subtask is done.",
     )
 
 

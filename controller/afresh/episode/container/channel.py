@@ -26,7 +26,7 @@ DRAIN_LIMIT = 64 << 20
 KEY_BYTES = 16
 
 
-class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as Ended is
+class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as SubtaskStopped is
     """The container's first process has ended."""
 
 
@@ -45,7 +45,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class CommandEnd:
     """How a command ended. No exit code: its container was killed, or it could not be stopped."""
 
     exit_code: int | None = None
@@ -53,7 +53,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class StopPatience:
     """How long, in seconds, processes are given to end after TERM, and after KILL."""
 
     after_term: float = 5.0
@@ -75,11 +75,11 @@ class Channel:
     """
 
     def __init__(
-        self, directory: Path, commands: Sequence[str], patience: Patience | None = None
+        self, directory: Path, commands: Sequence[str], patience: StopPatience | None = None
     ) -> None:
         self._directory = directory
         self._commands = tuple(commands)
-        self._patience = patience or Patience()
+        self._patience = patience or StopPatience()
         self._keys: dict[str, _Keys] = {}
         self._killed = ""
         self._greeted = False
@@ -123,11 +123,13 @@ class Channel:
         """Whether the container was there, and its first process has ended."""
         return bool(dict(self._poller.poll(0)).get(self._fds["done"], 0) & select.POLLHUP)
 
-    def run(self, command: Command, out: Sink, err: Sink, started: Callable[[], None]) -> Ending:
+    def run(
+        self, command: Command, out: Sink, err: Sink, started: Callable[[], None]
+    ) -> CommandEnd:
         """Run a command to its end or its limit; then TERM, and KILL five seconds later.
 
         `started` is called when the container says that it begins. Raises ContainerGone if the
-        container ends before that; afterwards, that is an Ending without an exit code.
+        container ends before that; afterwards, that is an CommandEnd without an exit code.
         """
         keys = self._keys.pop(command.name)
         self._write_file(f"{command.name}.sh", command.script)
@@ -153,8 +155,8 @@ class Channel:
                 code = _exit_code(word, keys.ended)
                 if code is not None:
                     self._drain(sinks)
-                    return Ending(exit_code=code, timed_out=watch.expired)
-        return Ending(timed_out=watch.expired)
+                    return CommandEnd(exit_code=code, timed_out=watch.expired)
+        return CommandEnd(timed_out=watch.expired)
 
     def clear(self) -> bool:
         """Kill every process that is left. False if the container does not confirm it in time."""
@@ -251,7 +253,7 @@ class Channel:
 class _Watch:
     """Says when a command has to be told to stop."""
 
-    def __init__(self, limit: float, patience: Patience) -> None:
+    def __init__(self, limit: float, patience: StopPatience) -> None:
         self._patience = patience
         self._deadline = time.monotonic() + limit
         self._next = self._deadline

@@ -7,11 +7,11 @@ from afresh.contract.words import Outcome
 from afresh.episode.container.channel import (
     Channel,
     Command,
+    CommandEnd,
     ContainerGone,
     ContainerRefused,
-    Ending,
 )
-from afresh.episode.container.lines import Line, LineSink
+from afresh.episode.container.lines import LineSink, OutputLine
 from afresh.episode.container.script import Script
 from afresh.episode.paths import Seen
 from afresh.episode.reporting.log import Log, Tail
@@ -39,7 +39,7 @@ class StepEnd:
 
 
 def meet(control: Channel) -> None:
-    """Wait for a container. Raises Ended if nothing can run in it."""
+    """Wait for a container. Raises SubtaskStopped if nothing can run in it."""
     try:
         control.greet()
     except ContainerRefused as refusal:
@@ -52,13 +52,13 @@ def meet(control: Channel) -> None:
 def run_step(
     control: Channel, name: str, step: Step, seen: Seen, log: Log, *, is_emptied: bool = False
 ) -> StepEnd:
-    """Run `step` as the script `name`; print its output as it comes. Raises Ended.
+    """Run `step` as the script `name`; print its output as it comes. Raises SubtaskStopped.
 
     `is_emptied`: HOME, /tmp and /dev/shm are emptied first.
     """
     tail = Tail()
 
-    def take(line: Line) -> None:
+    def take(line: OutputLine) -> None:
         tail.add(line.text)
         log.step(name, line.text)
 
@@ -74,7 +74,7 @@ def run_step(
     return StepEnd(exit_code=_code(ending), tail=tail.text(log.redact))
 
 
-def _code(ending: Ending) -> int:
+def _code(ending: CommandEnd) -> int:
     if ending.timed_out:
         return TIME_LIMIT_CODE
     return KILLED_CODE if ending.exit_code is None else ending.exit_code

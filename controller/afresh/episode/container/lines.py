@@ -10,7 +10,7 @@ LINE_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutputLine:
     """One line without its end. `cut` is how many of its bytes were dropped at its end."""
 
     text: str
@@ -25,7 +25,7 @@ class LineReader:
         self._kept = bytearray()
         self._cut = 0
 
-    def feed(self, data: bytes) -> Iterator[Line]:
+    def feed(self, data: bytes) -> Iterator[OutputLine]:
         """Yield the lines that `data` completes."""
         *ended, rest = data.split(b"\n")
         for piece in ended:
@@ -43,7 +43,7 @@ class LineReader:
         self._cut += len(self._kept)
         self._kept.clear()
 
-    def end(self) -> Iterator[Line]:
+    def end(self) -> Iterator[OutputLine]:
         """Yield what is left when the stream has ended without a line end."""
         if self._kept or self._cut:
             yield self._take()
@@ -53,9 +53,9 @@ class LineReader:
         self._kept += piece[:room]
         self._cut += max(0, len(piece) - room)
 
-    def _take(self) -> Line:
+    def _take(self) -> OutputLine:
         text = self._kept.decode(errors="replace").removesuffix("\r")
-        line = Line(text, self._cut)
+        line = OutputLine(text, self._cut)
         self._kept.clear()
         self._cut = 0
         return line
@@ -64,7 +64,7 @@ class LineReader:
 class LineSink:
     """Takes bytes as they come and hands on whole lines."""
 
-    def __init__(self, take: Callable[[Line], None], limit: int = LINE_LIMIT) -> None:
+    def __init__(self, take: Callable[[OutputLine], None], limit: int = LINE_LIMIT) -> None:
         self._reader = LineReader(limit)
         self._take_line = take
 

@@ -8,28 +8,28 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from afresh.episode.gateway.agent_request import HungUp, Request
+from afresh.episode.gateway.agent_request import AgentRequest, HungUp
 from afresh.episode.gateway.bounds import (
     CONNECTIONS,
     DROPPED_LIMIT,
     HEAD_LIMIT,
     READ_BUFFER,
     WRITE_BUFFER,
-    Patience,
+    ConnectionPatience,
 )
 from afresh.episode.gateway.request_head import NOTHING_SAID, Head, Refused, read_head
 
 HEAD_END = b"\r\n\r\n"
 TOO_LONG_A_HEAD = "The request's headers are too long."
 
-Handler = Callable[[Request], Awaitable[None]]
+Handler = Callable[[AgentRequest], Awaitable[None]]
 
 
 class Connections:
     """All connections of one gateway. `refusal` writes the body of an error."""
 
     def __init__(
-        self, handler: Handler, refusal: Callable[[str], bytes], patience: Patience
+        self, handler: Handler, refusal: Callable[[str], bytes], patience: ConnectionPatience
     ) -> None:
         self.handler = handler
         self.refusal = refusal
@@ -189,9 +189,9 @@ class AgentConnection(asyncio.Protocol):
     async def _serve_one(self) -> bool:
         """Answer a request; return whether another one may follow. Raises TimeoutError."""
         patience = self._connections.patience
-        request = Request(self, NOTHING_SAID, patience.body)
+        request = AgentRequest(self, NOTHING_SAID, patience.body)
         try:
-            request = Request(self, await self._read_head(), patience.body)
+            request = AgentRequest(self, await self._read_head(), patience.body)
         except Refused as refused:
             await request.answer(refused.status, self._connections.refusal(str(refused)))
             return False

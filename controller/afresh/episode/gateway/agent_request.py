@@ -49,7 +49,7 @@ class Wire(Protocol):
         ...
 
 
-class Request:
+class AgentRequest:
     """Is read first, and answered then."""
 
     def __init__(self, wire: Wire, head: Head, seconds: float) -> None:

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from afresh.episode.container.lines import Line, LineReader
-from afresh.episode.gateway.model_api import Answer, Fault, ModelApi, Tokens
+from afresh.episode.container.lines import LineReader, OutputLine
+from afresh.episode.gateway.model_api import ModelAnswer, ModelApi, ModelFault, TokenCounts
 
 MESSAGE_LIMIT = 8 << 20
 # Where each piece carries counts, the longest is a whole file of 65,536 tokens.
@@ -27,7 +27,7 @@ class AnswerReader:
     """Reads one answer, and must be closed. Where there is no room, its bytes are counted."""
 
     def __init__(self, api: ModelApi, content_type: str, room: Room) -> None:
-        self.answer = Answer(tokens=Tokens())
+        self.answer = ModelAnswer(tokens=TokenCounts())
         self._api = api
         self._streamed = content_type.startswith("text/event-stream")
         self._lines = LineReader(EVENT_LIMIT)
@@ -61,12 +61,12 @@ class AnswerReader:
         if self._has_unread and answer.fault is None:  # its last word may have been there
             answer.stopping = answer.ended = True
         if answer.fault is None and not answer.ended:
-            answer.fault = Fault.UNREACHABLE if answer.began else Fault.EMPTY
+            answer.fault = ModelFault.UNREACHABLE if answer.began else ModelFault.EMPTY
 
     def broken(self) -> None:
         """Take in that the connection broke before the body was over."""
         if not self.answer.ended:
-            self.answer.fault = Fault.UNREACHABLE
+            self.answer.fault = ModelFault.UNREACHABLE
 
     def _take_piece(self, data: bytes) -> None:
         self._size += len(data)
@@ -87,12 +87,12 @@ class AnswerReader:
         self._held = size
         return True
 
-    def _take_lines(self, lines: Iterable[Line]) -> None:
+    def _take_lines(self, lines: Iterable[OutputLine]) -> None:
         for line in lines:
             if line.cut or line.text.startswith("data:"):
                 self._take_event(line)
 
-    def _take_event(self, line: Line) -> None:
+    def _take_event(self, line: OutputLine) -> None:
         answer = self.answer
         if line.cut:
             answer.began = self._has_unread = True

@@ -45,7 +45,7 @@ DROPPED_LIMIT = 2 * BODY_LIMIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class ConnectionPatience:
     """For how many seconds the agent's program is waited for."""
 
     idle: float = 3630.0  # its tool may run for long between two requests
@@ -54,7 +54,7 @@ class Patience:
     end: float = 10.0
 
 
-PATIENCE = Patience()
+PATIENCE = ConnectionPatience()
 
 
 def most_memory() -> int:

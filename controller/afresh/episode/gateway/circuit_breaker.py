@@ -6,7 +6,7 @@ requests nor programs. Times are seconds of one clock that never goes back.
 
 from dataclasses import dataclass
 
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 
 # Until then an agent's program may ask again: its own quick retries take two to seven seconds, and
 # a fault that they outlast costs nothing. Longer, they only use up the time of the episode.
@@ -20,9 +20,17 @@ APART_SECONDS = 30.0
 # Some programs ask again at once, and for ever.
 TRIES = 4
 
-PERMANENT = frozenset({Fault.KEY_REFUSED, Fault.NO_CREDIT, Fault.UNTRUSTED, Fault.NOT_THERE})
+PERMANENT = frozenset(
+    {ModelFault.KEY_REFUSED, ModelFault.NO_CREDIT, ModelFault.UNTRUSTED, ModelFault.NOT_THERE}
+)
 TRANSIENT = frozenset(
-    {Fault.RATE_LIMITED, Fault.UNAVAILABLE, Fault.UNREACHABLE, Fault.EMPTY, Fault.SILENT}
+    {
+        ModelFault.RATE_LIMITED,
+        ModelFault.UNAVAILABLE,
+        ModelFault.UNREACHABLE,
+        ModelFault.EMPTY,
+        ModelFault.SILENT,
+    }
 )
 
 
@@ -33,7 +41,7 @@ class Outage:
     What the agent's own request caused is none: it says nothing of the next one.
     """
 
-    _fault: Fault | None = None
+    _fault: ModelFault | None = None
     _since: float | None = None
     _last: float = 0.0
     _count: int = 0
@@ -59,7 +67,7 @@ class Outage:
 
     def failed(
         self,
-        fault: Fault,
+        fault: ModelFault,
         now: float,
         *,
         asked: float,
@@ -72,11 +80,11 @@ class Outage:
         answer broke off.
         """
         # A model that has answered is there: it is another one that is not.
-        is_elsewhere = fault is Fault.NOT_THERE and self._has_answered
+        is_elsewhere = fault is ModelFault.NOT_THERE and self._has_answered
         if is_elsewhere or fault not in PERMANENT | TRANSIENT:
             return
         # An answer that stops in its middle has taken long because it stopped.
-        went_well = has_begun and now - asked >= RETRY_SECONDS and fault is not Fault.SILENT
+        went_well = has_begun and now - asked >= RETRY_SECONDS and fault is not ModelFault.SILENT
         if self._since is None or went_well or asked >= self._last + APART_SECONDS:
             self.begin_again()
             self._since = now
@@ -94,7 +102,7 @@ class Outage:
         """Whether the provider is not to be asked any more."""
         return self._has_lasted(RETRY_SECONDS, now) or self._is_final
 
-    def gives_up_for(self, now: float) -> Fault | None:
+    def gives_up_for(self, now: float) -> ModelFault | None:
         """Return why a program that has no request under way will get no further by itself.
 
         One fault alone is no reason: the program may be busy with something else.

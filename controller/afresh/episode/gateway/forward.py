@@ -15,18 +15,18 @@ from typing import cast
 import aiohttp
 
 from afresh.episode.gateway.agent_connection import Connections
-from afresh.episode.gateway.agent_request import HungUp, Request
+from afresh.episode.gateway.agent_request import AgentRequest, HungUp
 from afresh.episode.gateway.answer_reader import AnswerReader, Room
-from afresh.episode.gateway.bounds import ANSWERS, BACKLOG, Patience
+from afresh.episode.gateway.bounds import ANSWERS, BACKLOG, ConnectionPatience
 from afresh.episode.gateway.circuit_breaker import is_too_long
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
-from afresh.episode.gateway.model_api import Fault, Route, Upstream
-from afresh.episode.gateway.request_body import BodyDesk
+from afresh.episode.gateway.model_api import ModelFault, Route, Upstream
+from afresh.episode.gateway.request_body import BodyReader
 from afresh.episode.gateway.request_head import Refused
 from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.upstream_request import (
     PATIENCE,
-    Answer,
+    UpstreamAnswer,
     build_request,
     open_session,
     returned_headers,
@@ -50,7 +50,7 @@ class Silent(Exception):  # noqa: N818  # the provider's doing
 class Serving:
     """Serves one socket, on an event loop of its own, until it is stopped."""
 
-    def __init__(self, upstream: Upstream, meter: Meter, patience: Patience) -> None:
+    def __init__(self, upstream: Upstream, meter: Meter, patience: ConnectionPatience) -> None:
         self._upstream = upstream
         self._meter = meter
         self._patience = patience
@@ -86,11 +86,11 @@ class Forwarder:
         self._upstream = upstream
         self._meter = meter
         self._session = session
-        self._desk = BodyDesk(upstream)
+        self._bodies = BodyReader(upstream)
         self._room = Room(ANSWERS)
         self._settled = asyncio.Condition()
 
-    async def handle(self, request: Request) -> None:
+    async def handle(self, request: AgentRequest) -> None:
         """Answer one request. Raises HungUp."""
         route = self._upstream.api.route(request.head.method, request.head.path)
         if route is Route.FORBIDDEN:
@@ -112,7 +112,7 @@ class Forwarder:
         except BROKEN:
             await self._refuse(request, 502, UNREACHABLE)
 
-    async def _forward(self, request: Request) -> None:
+    async def _forward(self, request: AgentRequest) -> None:
         """Pass request and answer on; nothing is counted."""
         try:
             async with contextlib.AsyncExitStack() as held:
@@ -123,7 +123,7 @@ class Forwarder:
         except BROKEN:
             await self._refuse(request, 502, UNREACHABLE)
 
-    async def _generate(self, request: Request, held: contextlib.AsyncExitStack) -> None:
+    async def _generate(self, request: AgentRequest, held: contextlib.AsyncExitStack) -> None:
         """Pass request and answer on, and tell the turn what comes; `held` ends both.
 
         Raises NothingLeft, Refused, Silent, BROKEN.
@@ -138,28 +138,30 @@ class Forwarder:
             await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
 
     async def _answer_of_model(
-        self, request: Request, held: contextlib.AsyncExitStack
-    ) -> "tuple[Answer, Turn, Hearing]":
+        self, request: AgentRequest, held: contextlib.AsyncExitStack
+    ) -> "tuple[UpstreamAnswer, Turn, Hearing]":
         """Reserve a turn and ask. When this has returned, nothing here knows the body."""
-        async with contextlib.AsyncExitStack() as desk:
-            read = await desk.enter_async_context(self._desk.read(request))
+        async with contextlib.AsyncExitStack() as body:
+            read = await body.enter_async_context(self._bodies.read(request))
             turn = await held.enter_async_context(self._turn(read.wish, read.size))
             hearing = Hearing(turn, self._upstream.silence_seconds)
             asked = read.written(turn.reserved.limit if turn.reserved else None)
             asking = build_request(self._session, self._upstream, request.head, asked)
             answer = await held.enter_async_context(self._asking(asking, turn, hearing))
-            _keep_until_sent(answer, desk, held)
+            _keep_until_sent(answer, body, held)
         return answer, turn, hearing
 
-    async def _answer_unread(self, request: Request, held: contextlib.AsyncExitStack) -> Answer:
+    async def _answer_unread(
+        self, request: AgentRequest, held: contextlib.AsyncExitStack
+    ) -> UpstreamAnswer:
         """Ask what costs no turn. When this has returned, nothing here knows the body."""
-        async with contextlib.AsyncExitStack() as desk:
-            read = await desk.enter_async_context(self._desk.read(request))
+        async with contextlib.AsyncExitStack() as body:
+            read = await body.enter_async_context(self._bodies.read(request))
             asking = build_request(self._session, self._upstream, request.head, read.written())
             # The session has no limit for a proxy that is silent.
             async with asyncio.timeout(PATIENCE * self._upstream.silence_seconds):
                 answer = await held.enter_async_context(_answering(asking))
-            _keep_until_sent(answer, desk, held)
+            _keep_until_sent(answer, body, held)
         return answer
 
     @contextlib.asynccontextmanager
@@ -181,7 +183,7 @@ class Forwarder:
     @contextlib.asynccontextmanager
     async def _asking(
         self, asking: Awaitable[aiohttp.ClientResponse], turn: Turn, hearing: "Hearing"
-    ) -> AsyncIterator[Answer]:
+    ) -> AsyncIterator[UpstreamAnswer]:
         """Ask the provider. Raises Silent and BROKEN, and tells the turn why."""
         async with contextlib.AsyncExitStack() as held:
             try:
@@ -192,13 +194,13 @@ class Forwarder:
                 raise
             except BROKEN as error:
                 distrusted = isinstance(error, aiohttp.ClientSSLError)
-                turn.fault = Fault.UNTRUSTED if distrusted else Fault.UNREACHABLE
+                turn.fault = ModelFault.UNTRUSTED if distrusted else ModelFault.UNREACHABLE
                 raise
             yield answer
 
     async def _refused(
         self,
-        request: Request,
+        request: AgentRequest,
         answer: aiohttp.ClientResponse,
         turn: Turn,
         held: contextlib.AsyncExitStack,
@@ -207,7 +209,7 @@ class Forwarder:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
-        if turn.fault is Fault.TOO_LONG and answer.status == 429:
+        if turn.fault is ModelFault.TOO_LONG and answer.status == 429:
             # Some programs would ask the same again for as long as they may run.
             await held.aclose()
             await self._refuse(request, 400, body.decode(errors="replace"))
@@ -226,7 +228,7 @@ class Forwarder:
 
     async def _pass_on(
         self,
-        request: Request,
+        request: AgentRequest,
         answer: aiohttp.ClientResponse,
         reader: "_Metered | _Unread",
         held: contextlib.AsyncExitStack,
@@ -250,14 +252,14 @@ class Forwarder:
                     return request.break_off()
                 await request.write(piece)
 
-    async def _refuse(self, request: Request, status: int, message: str) -> None:
+    async def _refuse(self, request: AgentRequest, status: int, message: str) -> None:
         await request.answer(status, self._upstream.api.refusal(message))
 
 
 @contextlib.asynccontextmanager
-async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator[Answer]:
+async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator[UpstreamAnswer]:
     """Send a request, and give its answer when it begins. Raises BROKEN."""
-    answer = cast("Answer", await asking)
+    answer = cast("UpstreamAnswer", await asking)
     try:
         yield answer
     finally:
@@ -265,11 +267,11 @@ async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator
 
 
 def _keep_until_sent(
-    answer: Answer, desk: contextlib.AsyncExitStack, held: contextlib.AsyncExitStack
+    answer: UpstreamAnswer, body: contextlib.AsyncExitStack, held: contextlib.AsyncExitStack
 ) -> None:
-    """Let the body keep its place on the desk with `held` if the answer has come too early."""
+    """Keep the body in memory until the end of `held` if the answer has come too early."""
     if not answer.is_sent:
-        held.push_async_exit(desk.pop_all())
+        held.push_async_exit(body.pop_all())
 
 
 class Hearing:
@@ -299,7 +301,7 @@ class Hearing:
             if not waiting.expired():
                 raise
             if not (turn.answer and turn.answer.ended):
-                turn.fault = Fault.SILENT
+                turn.fault = ModelFault.SILENT
             # What would have come in one piece may have been worked on all the time.
             turn.is_abandoned = not turn.wish.is_streamed
             raise Silent from None

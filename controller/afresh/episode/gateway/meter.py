@@ -5,7 +5,8 @@ model that was answered with success, whichever model it was and whether or not 
 requests under way count as turns until they fail. So does one that the agent abandons while the
 provider works on it: else an agent could ask for ever. Under a budget each has set aside what it
 may use, and pays that where the last count of its answer does not come. How counts become Usage is
-`tally`, what fits into the budget `allowance`, and how long faults last `outage`.
+in `usage_totals`, what fits into the budget in `token_budget`, and how long faults last in
+`circuit_breaker`.
 """
 
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.gateway.circuit_breaker import Outage
-from afresh.episode.gateway.model_api import Answer, Fault, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, TokenCounts
 from afresh.episode.gateway.request_reading import Wish
 from afresh.episode.gateway.token_budget import Allowance, Reservation, Shortage, expected_tokens
 from afresh.episode.gateway.usage_totals import Peak, Tally, cost_of
@@ -47,8 +48,8 @@ class Turn:
         self.reserved = reserved
         self.is_abandoned = False
         self.asked = time.monotonic()
-        self.answer: Answer | None = None
-        self.fault: Fault | None = None
+        self.answer: ModelAnswer | None = None
+        self.fault: ModelFault | None = None
         self.not_before: float | None = None
 
     def __enter__(self) -> "Turn":
@@ -98,7 +99,7 @@ class Meter:
         self.limit_reached = False
         self.refused_by: str | None = None
         self.unpriced_model: str | None = None
-        self.last_fault: Fault | None = None
+        self.last_fault: ModelFault | None = None
         self.not_before: float | None = None
         self.first_asked: float | None = None
         """When the subtask's first request for the model came, in seconds since the epoch."""
@@ -210,7 +211,7 @@ class Meter:
             return self._outage.has_answered
 
     @property
-    def gives_up_for(self) -> Fault | None:
+    def gives_up_for(self) -> ModelFault | None:
         """Why the agent is to be ended, if the provider lets it get no further."""
         with self._lock:
             return None if self._under_way else self._outage.gives_up_for(time.monotonic())
@@ -244,7 +245,7 @@ class Meter:
         with self._lock:
             return self._subtask.peak
 
-    def _note_end(self, turn: Turn, fault: Fault | None) -> None:
+    def _note_end(self, turn: Turn, fault: ModelFault | None) -> None:
         self.last_fault = fault
         self.not_before = turn.not_before
         if fault is None:
@@ -262,14 +263,14 @@ class Meter:
                 used.count(turn.answer, self._pricing)
         return used
 
-    def _note_price(self, answer: Answer) -> None:
+    def _note_price(self, answer: ModelAnswer) -> None:
         if answer.unread:  # by the same model as the one before, as far as anybody knows
             answer.model = answer.model or self._model
         self._model = answer.model or self._model
         if self._allowance.is_money and cost_of(answer, self._pricing) is None:
             self.unpriced_model = answer.model
 
-    def _expect(self, answer: Answer, turn: Turn) -> None:
+    def _expect(self, answer: ModelAnswer, turn: Turn) -> None:
         """Count what the answer has not told, as its bytes or as what has been set aside."""
         tokens, size = answer.tokens, turn.size
         told = tokens.input + tokens.cache_read + tokens.cache_write
@@ -284,5 +285,5 @@ class Meter:
             tokens.input = expected_tokens(size)
 
 
-def _tokens_of(reserved: Reservation) -> Tokens:
-    return Tokens(input=reserved.input, output=reserved.output)
+def _tokens_of(reserved: Reservation) -> TokenCounts:
+    return TokenCounts(input=reserved.input, output=reserved.output)

@@ -21,7 +21,7 @@ class Route(Enum):
     FORBIDDEN = auto()
 
 
-class Fault(Enum):
+class ModelFault(Enum):
     """Why a request for the model did not get a whole answer."""
 
     KEY_REFUSED = auto()
@@ -38,7 +38,7 @@ class Fault(Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Tokens:
+class TokenCounts:
     """What one answer counted. Later numbers of a stream replace earlier ones."""
 
     input: int = 0
@@ -51,7 +51,7 @@ class Tokens:
         """All four kinds added."""
         return self.input + self.output + self.cache_read + self.cache_write
 
-    def add(self, more: "Tokens") -> None:
+    def add(self, more: "TokenCounts") -> None:
         """Count `more` besides."""
         self.input += more.input
         self.output += more.output
@@ -60,7 +60,7 @@ class Tokens:
 
 
 @dataclass(slots=True, kw_only=True)
-class Answer:
+class ModelAnswer:
     """One answer of the model, filled in while it passes by.
 
     `stopping`: the model has said its last word; only the count of what it has cost may be missing.
@@ -70,14 +70,14 @@ class Answer:
     """
 
     model: str = ""
-    tokens: Tokens
+    tokens: TokenCounts
     began: bool = False
     stopping: bool = False
     ended: bool = False
     unread: int = 0
     is_counted: bool = False
     is_over: bool = False
-    fault: Fault | None = None
+    fault: ModelFault | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,15 +130,15 @@ class ModelApi(Protocol):
         """Have a request whose JSON body is `asked` be answered with what it has used."""
         ...
 
-    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+    def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
         """Take in one event of a streamed answer."""
         ...
 
-    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+    def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
         """Take in a whole answer that was not streamed."""
         ...
 
-    def fault_of(self, status: int, body: bytes) -> Fault:
+    def fault_of(self, status: int, body: bytes) -> ModelFault:
         """Return why the API refused a request."""
         ...
 

@@ -11,7 +11,7 @@ from afresh.contract.order import Order
 from afresh.contract.report import Result
 from afresh.contract.words import Outcome, ProviderFault
 from afresh.episode.gateway.meter import Meter
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 
 # A worker whose context is fuller than that gets worse at what it does (S1-12).
 MOST_PERCENT = 60
@@ -54,14 +54,14 @@ def budget_sentence(field: str) -> str:
     return f"The budget of this episode is used up; raise spec.budget.{field} of the WorkPackage."
 
 
-def fault_verdict(order: Order, fault: Fault | None) -> Verdict:
+def fault_verdict(order: Order, fault: ModelFault | None) -> Verdict:
     """Return what a fault says, if it is not of the agent's own making."""
     if fault not in _OUTCOMES:
         return Verdict()
     return Verdict(outcome=_OUTCOMES[fault], message=_sentence(order, fault))
 
 
-def provider_fault(fault: Fault | None) -> ProviderFault | None:
+def provider_fault(fault: ModelFault | None) -> ProviderFault | None:
     """Return how the provider fails, where waiting helps."""
     return _FAULTS.get(fault) if fault else None
 
@@ -81,56 +81,58 @@ def price_verdicts(meter: Meter) -> Iterator[Verdict]:
 
 _WAITS = "the next episode waits for it, or check spec.endpoint of the AgentClass"
 _OUTCOMES = {
-    Fault.KEY_REFUSED: Outcome.AUTH,
-    Fault.NO_CREDIT: Outcome.AUTH,
-    Fault.RATE_LIMITED: Outcome.TRANSIENT,
-    Fault.UNAVAILABLE: Outcome.TRANSIENT,
-    Fault.UNREACHABLE: Outcome.TRANSIENT,
-    Fault.SILENT: Outcome.MODEL_SILENT,
-    Fault.EMPTY: Outcome.TRANSIENT,
-    Fault.UNTRUSTED: Outcome.CONFIG,
-    Fault.NOT_THERE: Outcome.CONFIG,
-    Fault.TOO_LONG: Outcome.CONTEXT_EXHAUSTED,
+    ModelFault.KEY_REFUSED: Outcome.AUTH,
+    ModelFault.NO_CREDIT: Outcome.AUTH,
+    ModelFault.RATE_LIMITED: Outcome.TRANSIENT,
+    ModelFault.UNAVAILABLE: Outcome.TRANSIENT,
+    ModelFault.UNREACHABLE: Outcome.TRANSIENT,
+    ModelFault.SILENT: Outcome.MODEL_SILENT,
+    ModelFault.EMPTY: Outcome.TRANSIENT,
+    ModelFault.UNTRUSTED: Outcome.CONFIG,
+    ModelFault.NOT_THERE: Outcome.CONFIG,
+    ModelFault.TOO_LONG: Outcome.CONTEXT_EXHAUSTED,
 }
 
 
 _FAULTS = {
-    Fault.RATE_LIMITED: ProviderFault.RATE_LIMITED,
-    Fault.UNAVAILABLE: ProviderFault.OVERLOADED,
-    Fault.UNREACHABLE: ProviderFault.UNREACHABLE,
-    Fault.EMPTY: ProviderFault.EMPTY_ANSWERS,
-    Fault.SILENT: ProviderFault.MODEL_SILENT,
+    ModelFault.RATE_LIMITED: ProviderFault.RATE_LIMITED,
+    ModelFault.UNAVAILABLE: ProviderFault.OVERLOADED,
+    ModelFault.UNREACHABLE: ProviderFault.UNREACHABLE,
+    ModelFault.EMPTY: ProviderFault.EMPTY_ANSWERS,
+    ModelFault.SILENT: ProviderFault.MODEL_SILENT,
 }
 
 
-def _sentence(order: Order, fault: Fault) -> str:
+def _sentence(order: Order, fault: ModelFault) -> str:
     secret = f'Secret "{order.agent.secret_name}" in namespace "{order.package.partition("/")[0]}"'
     return {
-        Fault.KEY_REFUSED: (
+        ModelFault.KEY_REFUSED: (
             f"The model's endpoint refuses the key of {secret}; correct its key api-key."
         ),
-        Fault.NO_CREDIT: (
+        ModelFault.NO_CREDIT: (
             f"The account of the key of {secret} has no credit left; add credit or change the key."
         ),
-        Fault.RATE_LIMITED: (
+        ModelFault.RATE_LIMITED: (
             f"The model's endpoint limits the rate of requests with the {secret}; {_WAITS}."
         ),
-        Fault.UNAVAILABLE: f"The model's endpoint is overloaded or failing; {_WAITS}.",
-        Fault.UNREACHABLE: f"The connection to the model's endpoint fails or breaks; {_WAITS}.",
-        Fault.EMPTY: f"The model's endpoint answers with nothing that is an answer; {_WAITS}.",
-        Fault.SILENT: (
+        ModelFault.UNAVAILABLE: f"The model's endpoint is overloaded or failing; {_WAITS}.",
+        ModelFault.UNREACHABLE: (
+            f"The connection to the model's endpoint fails or breaks; {_WAITS}."
+        ),
+        ModelFault.EMPTY: f"The model's endpoint answers with nothing that is an answer; {_WAITS}.",
+        ModelFault.SILENT: (
             "The model takes requests and does not answer; see whether its endpoint works, or "
             "raise spec.modelSilenceSeconds of the AgentClass if it is slow."
         ),
-        Fault.UNTRUSTED: (
+        ModelFault.UNTRUSTED: (
             "The identity of the model's endpoint cannot be verified; "
             "correct spec.endpoint or spec.caBundle of the AgentClass."
         ),
-        Fault.NOT_THERE: (
+        ModelFault.NOT_THERE: (
             "The model's endpoint does not serve this model; "
             "correct spec.endpoint or spec.model of the AgentClass."
         ),
-        Fault.TOO_LONG: (
+        ModelFault.TOO_LONG: (
             "The conversation does not fit into the model's context, or is beyond the account's "
             "limit for one request; make the subtask smaller, or raise that limit."
         ),

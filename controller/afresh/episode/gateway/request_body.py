@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from afresh.contract.text import one_line, shortened
-from afresh.episode.gateway.agent_request import TOO_LARGE, Request
+from afresh.episode.gateway.agent_request import TOO_LARGE, AgentRequest
 from afresh.episode.gateway.bounds import (
     BODY_LIMIT,
     LARGE_AT_ONCE,
@@ -74,7 +74,7 @@ class RequestRead:
         return Asked(asked.path, _written(body))
 
 
-class BodyDesk:
+class BodyReader:
     """Turns requests into what is sent to the provider."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -83,7 +83,7 @@ class BodyDesk:
         self._small = asyncio.Semaphore(SMALL_AT_ONCE)
 
     @contextlib.asynccontextmanager
-    async def read(self, request: Request) -> AsyncIterator[RequestRead]:
+    async def read(self, request: AgentRequest) -> AsyncIterator[RequestRead]:
         """Give the request; its body's memory is free when the block ends. Raises Refused."""
         path, length = request.head.path, request.head.length
         if length == 0:

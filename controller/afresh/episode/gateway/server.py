@@ -9,7 +9,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from afresh.episode.gateway.bounds import BACKLOG, PATIENCE, SOCKET_BUFFER, Patience
+from afresh.episode.gateway.bounds import BACKLOG, PATIENCE, SOCKET_BUFFER, ConnectionPatience
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.reporting.log import Log
@@ -30,7 +30,7 @@ class Gateway:
         meter: Meter,
         log: Log,
         port: int,
-        patience: Patience = PATIENCE,
+        patience: ConnectionPatience = PATIENCE,
     ) -> None:
         self.meter = meter
         self._patience = patience

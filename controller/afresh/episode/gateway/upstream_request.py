@@ -42,7 +42,7 @@ class Asked:
     body: bytes | None = None
 
 
-class Answer(aiohttp.ClientResponse):
+class UpstreamAnswer(aiohttp.ClientResponse):
     """An answer whose connection is used again only if nothing about it was odd.
 
     An upstream may take what comes next for the rest of a request that it did not want.
@@ -77,7 +77,7 @@ def open_session(upstream: Upstream) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         read_bufsize=READ_BUFFER,
-        response_class=Answer,
+        response_class=UpstreamAnswer,
         skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
         trust_env=True,
     )

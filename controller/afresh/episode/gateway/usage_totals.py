@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from afresh.contract.order import Price, price_of
 from afresh.contract.report import Usage
-from afresh.episode.gateway.model_api import Answer, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, TokenCounts
 
 PER_MILLION = Decimal(1_000_000)
 
@@ -32,12 +32,12 @@ class Tally:
     """A sum of answers. Costs leave out what has no price."""
 
     turns: int = 0
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: TokenCounts = field(default_factory=TokenCounts)
     cost: Decimal = Decimal(0)
     has_unpriced: bool = False
     peak: Peak = Peak()
 
-    def count(self, answer: Answer, pricing: Sequence[Price]) -> None:
+    def count(self, answer: ModelAnswer, pricing: Sequence[Price]) -> None:
         """Add an answer."""
         self.turns += 1
         self.tokens.add(answer.tokens)
@@ -53,7 +53,7 @@ class Tally:
 
     def plus(self, other: "Tally") -> "Tally":
         """Return the sum of both."""
-        tokens = Tokens()
+        tokens = TokenCounts()
         tokens.add(self.tokens)
         tokens.add(other.tokens)
         return Tally(
@@ -77,7 +77,7 @@ class Tally:
         )
 
 
-def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
+def cost_of(answer: ModelAnswer, pricing: Sequence[Price]) -> Decimal | None:
     """Return the cost of an answer in US dollars by the first price that matches its model."""
     price = price_of(pricing, answer.model)
     if price is None:
@@ -91,7 +91,7 @@ def cost_of(answer: Answer, pricing: Sequence[Price]) -> Decimal | None:
     ) / PER_MILLION
 
 
-def peak_of(answer: Answer, pricing: Sequence[Price]) -> Peak:
+def peak_of(answer: ModelAnswer, pricing: Sequence[Price]) -> Peak:
     """Return what the request of this answer told the model, from the cache or not."""
     tokens = answer.tokens
     told = tokens.input + tokens.cache_read + tokens.cache_write

@@ -11,8 +11,8 @@ from pathlib import Path
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.credentials import SSH_KEY, SecretMount, private
-from afresh.episode.git.faults import Fault, GitError
-from afresh.episode.git.repository import LOCAL_ENVIRONMENT, GitRepository, Seal, search_path
+from afresh.episode.git.faults import GitError, GitFault
+from afresh.episode.git.repository import LOCAL_ENVIRONMENT, CommitSeal, GitRepository, search_path
 from afresh.episode.paths import Paths
 from afresh.episode.stopped import SubtaskStopped
 
@@ -25,16 +25,16 @@ def commit(git: GitRepository, order: Order, tree: str, parent: str | None, text
 
     Raises GitError if it cannot be signed.
     """
-    author, seal = order.repository.author, Seal()
+    author, seal = order.repository.author, CommitSeal()
     if author:
-        seal = Seal(author=f"{author.name} <{author.email}>")
+        seal = CommitSeal(author=f"{author.name} <{author.email}>")
     if order.repository.signing_secret_name:
-        seal = Seal(author=seal.author, sign=partial(_sign, git.git_dir / KEY))
+        seal = CommitSeal(author=seal.author, sign=partial(_sign, git.git_dir / KEY))
     return git.commit_tree(tree, parent, text, seal=seal)
 
 
 def prepare_key(order: Order, paths: Paths) -> None:
-    """Make ready to sign. Raises Ended if the Secret has no key that signs."""
+    """Make ready to sign. Raises SubtaskStopped if the Secret has no key that signs."""
     name = order.repository.signing_secret_name
     if name is None:
         return
@@ -68,5 +68,5 @@ def _sign(key: Path, content: bytes) -> str:
             check=True,
         )
     except (subprocess.SubprocessError, OSError) as error:
-        raise GitError("sign", "the commit cannot be signed", fault=Fault.OTHER) from error
+        raise GitError("sign", "the commit cannot be signed", fault=GitFault.OTHER) from error
     return done.stdout.decode()

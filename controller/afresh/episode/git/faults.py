@@ -7,7 +7,7 @@ import re
 from enum import Enum, auto
 
 
-class Fault(Enum):
+class GitFault(Enum):
     """Why git failed."""
 
     DENIED = auto()
@@ -31,76 +31,76 @@ class Fault(Enum):
 # What a server says in its own words about a push; they come before what git makes of it.
 # A mere warning refuses nothing.
 _SAID = re.compile(r"(?m)^(?:remote|ERROR): (?!\s*[Ww]arning:).*$|\[remote rejected\] \(.*\)$")
-_WORDS: tuple[tuple[Fault, str], ...] = (
+_WORDS: tuple[tuple[GitFault, str], ...] = (
     # Of a limit on requests: what they carried is not to blame.
     (
-        Fault.UNREACHABLE,
+        GitFault.UNREACHABLE,
         r"\brate.?limit|(too many|limit of .{0,40})\b(requests|connections|operations)\b",
     ),
     (
-        Fault.FULL,
+        GitFault.FULL,
         r"quota exceeded|over (its |the )?(disk |storage )?quota"
         r"|exceed(ed)? (its|the) ((allocated )?storage|size) (limit|quota)"
         r"|exceed(ed)? the allocated storage",
     ),
     (
-        Fault.TOO_LARGE,
+        GitFault.TOO_LARGE,
         r"pack exceeds maximum allowed size|large files detected|too (large|big)\b"
         r"|exceed(s|ed|ing)? .{0,80}\blimit|exceed(s|ed|ing)? .{0,40}\bsize",
     ),
     (
-        Fault.UNSIGNED,
+        GitFault.UNSIGNED,
         r"verified signature|must be signed|unsigned commit|not signed|signature is required",
     ),
     (
-        Fault.AUTHOR,
+        GitFault.AUTHOR,
         r"cannot push commits for|(author|committer)\b.{0,120}"
         r"(does not follow|not a (member|user)|is not (allowed|registered)|is invalid|unknown)",
     ),
     (
-        Fault.READ_ONLY,
+        GitFault.READ_ONLY,
         r"(is|was|been) archived|marked as read[- ]only|(is|key is) (currently )?read[- ]only",
     ),
-    (Fault.REFUSED, r"protected branch|GH006|branch is protected"),
-    (Fault.UNREACHABLE, r"no space left on device"),
+    (GitFault.REFUSED, r"protected branch|GH006|branch is protected"),
+    (GitFault.UNREACHABLE, r"no space left on device"),
 )
 # The first that matches holds.
-_PATTERNS: tuple[tuple[Fault, str], ...] = (
-    (Fault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
+_PATTERNS: tuple[tuple[GitFault, str], ...] = (
+    (GitFault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
     # Over HTTP, a server that gives up on a shallow request is only seen to break the protocol.
     (
-        Fault.NO_EXCLUDE,
+        GitFault.NO_EXCLUDE,
         r"no commits selected for shallow|deepen-not|does not support --?\S*(shallow|deepen)"
         r"|processing shallow info|expected 'packfile'|expected shallow",
     ),
-    (Fault.REFUSED, r"'refs/heads/\S+' exists; cannot create"),
+    (GitFault.REFUSED, r"'refs/heads/\S+' exists; cannot create"),
     (
-        Fault.MOVED,
+        GitFault.MOVED,
         r"stale info|fetch first|non-fast-forward|cannot lock ref|reference already exists",
     ),
     (
-        Fault.DENIED,
+        GitFault.DENIED,
         r"could not read (Username|Password)|Authentication failed|returned error: 40[13]"
         r"|HTTP 40[13]|Permission denied|Permission to \S+ denied|[Aa]ccess denied|not authorized",
     ),
-    (Fault.UNREACHABLE, r"No space left on device"),
-    (Fault.HOOK, r"hook declined"),
-    (Fault.REFUSED, r"\[remote rejected\]"),
-    (Fault.TOO_LARGE, r"returned error: 413|HTTP 413"),
-    (Fault.REDIRECTED, r"returned error: 30\d|unable to update url base from redirection"),
+    (GitFault.UNREACHABLE, r"No space left on device"),
+    (GitFault.HOOK, r"hook declined"),
+    (GitFault.REFUSED, r"\[remote rejected\]"),
+    (GitFault.TOO_LARGE, r"returned error: 413|HTTP 413"),
+    (GitFault.REDIRECTED, r"returned error: 30\d|unable to update url base from redirection"),
     (
-        Fault.NOT_FOUND,
+        GitFault.NOT_FOUND,
         r"repository '.*' not found|returned error: 404|does not appear to be a git repository"
         r"|not valid: is this a git repository|Repository not found|transport '.*' not allowed"
         r"|could not be found or you don't have permission",
     ),
     (
-        Fault.UNTRUSTED,
+        GitFault.UNTRUSTED,
         r"certificate verif|certificate problem|SSL certificate|Host key verification failed"
         r"|error setting certificate",
     ),
     (
-        Fault.UNREACHABLE,
+        GitFault.UNREACHABLE,
         r"Could not resolve|Failed to connect|Connection (refused|reset|timed out|closed)"
         r"|returned error: (429|5\d\d)|early EOF|RPC failed|hung up|No route to host|timed out"
         r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access"
@@ -113,15 +113,15 @@ _PATTERNS: tuple[tuple[Fault, str], ...] = (
 class GitError(Exception):
     """Git failed. The text is git's own and may name URLs: redact it before showing it."""
 
-    def __init__(self, command: str, text: str, *, fault: Fault = Fault.UNREACHABLE) -> None:
+    def __init__(self, command: str, text: str, *, fault: GitFault = GitFault.UNREACHABLE) -> None:
         super().__init__(f"git {command}: {text.strip()}")
         self.fault = fault
 
 
-def classify(text: str) -> Fault:
+def classify(text: str) -> GitFault:
     """Return why git failed by what it said."""
     words = "\n".join(_SAID.findall(text))
     for fault, pattern in _WORDS:
         if re.search(pattern, words, re.IGNORECASE):
             return fault
-    return next((fault for fault, pattern in _PATTERNS if re.search(pattern, text)), Fault.OTHER)
+    return next((fault for fault, pattern in _PATTERNS if re.search(pattern, text)), GitFault.OTHER)

@@ -1,14 +1,13 @@
-"""First stage: fetch what the episode starts from, and lay out what the agent is shown.
+"""Fetches what the work starts from: the branch and its own commits, or the base of a new branch.
 
-Owns the choice of the starting commit. Promises that nothing of the branch's history reaches the
-worktree, and that the same head gives the same bytes and times there.
+Owns the choice of the starting commit.
 """
 
 from dataclasses import dataclass
 
 from afresh.contract.order import Order
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.history import Commit, is_of_another_namespace, read_commits
 from afresh.episode.git.reach import can_connect
 from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository, RunningGit
@@ -19,7 +18,7 @@ DEPTHS = (50, 2000, 2**31 - 1)  # the last is git's word for everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class BranchStart:
     """The commit that the work starts from.
 
     `expected` is what the branch must still be when the work is pushed; empty: not there.
@@ -33,7 +32,7 @@ class Start:
 
 
 def check_remote(order: Order) -> None:
-    """Raise Ended when nobody listens where the repository is."""
+    """Raise SubtaskStopped when nobody listens where the repository is."""
     if not can_connect(order.repository.url):
         raise refusals.unreachable(order.repository.url)
 
@@ -43,50 +42,52 @@ def begin_fetch(git: GitRepository, order: Order) -> RunningGit:
     return git.start(*_words_to_fetch(order, *_own_of_branch(order)))
 
 
-def fetch_start(git: GitRepository, order: Order, begun: RunningGit | None = None) -> Start:
+def fetch_start(git: GitRepository, order: Order, begun: RunningGit | None = None) -> BranchStart:
     """Fetch the branch with its own commits, or the base if there is no branch yet.
 
-    `begun` is what `begin_fetch` has returned. Raises Ended when the remote cannot be used, and
-    when the branch is another namespace's.
+    `begun` is what `begin_fetch` has returned. Raises SubtaskStopped when the remote cannot be
+    used, and when the branch is another namespace's.
     """
     try:
         return _if_ours(order, _from_branch(git, order, begun))
     except GitError as error:
-        if error.fault is not Fault.REF_MISSING:
+        if error.fault is not GitFault.REF_MISSING:
             raise refusals.remote_problem(order, error) from error
     try:
         return _from_base(git, order)
     except GitError as error:
-        if error.fault is not Fault.REF_MISSING:
+        if error.fault is not GitFault.REF_MISSING:
             raise refusals.remote_problem(order, error) from error
         raise refusals.no_base(order) from error
 
 
-def fetch_moved(git: GitRepository, order: Order) -> Start:
-    """Fetch a branch that has moved, deep enough to see where it was. Raises Ended."""
+def fetch_moved(git: GitRepository, order: Order) -> BranchStart:
+    """Fetch a branch that has moved, deep enough to see where it was. Raises SubtaskStopped."""
     try:
         own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
         (head,) = read_commits(git, HEAD_REF, most=1)
     except GitError as error:
-        if error.fault is Fault.REF_MISSING:
+        if error.fault is GitFault.REF_MISSING:
             raise refusals.branch_deleted(order) from error
         raise refusals.remote_problem(order, error) from error
-    return _if_ours(order, Start(head=head.id, expected=head.id, date=head.date, commits=own))
+    return _if_ours(order, BranchStart(head=head.id, expected=head.id, date=head.date, commits=own))
 
 
-def start_at(git: GitRepository, commit: str, before: Start) -> Start:
+def start_at(git: GitRepository, commit: str, before: BranchStart) -> BranchStart:
     """Return the start from `commit`, which this runner has put on the branch after `before`."""
     (head,) = read_commits(git, commit, most=1)
-    return Start(head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits))
+    return BranchStart(
+        head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits)
+    )
 
 
-def _if_ours(order: Order, start: Start) -> Start:
+def _if_ours(order: Order, start: BranchStart) -> BranchStart:
     if is_of_another_namespace(start.commits, order):
         raise refusals.foreign_commits(order)
     return start
 
 
-def _from_branch(git: GitRepository, order: Order, begun: RunningGit | None) -> Start:
+def _from_branch(git: GitRepository, order: Order, begun: RunningGit | None) -> BranchStart:
     try:
         if begun:
             begun.output(timeout=REMOTE_SECONDS)
@@ -94,17 +95,17 @@ def _from_branch(git: GitRepository, order: Order, begun: RunningGit | None) -> 
             _fetch(git, order, *_own_of_branch(order))
         own = read_commits(git, HEAD_REF)
     except GitError as error:
-        if error.fault is not Fault.NO_EXCLUDE:
+        if error.fault is not GitFault.NO_EXCLUDE:
             raise
         own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
     newest = own[0] if own else read_commits(git, HEAD_REF, most=1)[0]
-    return Start(head=newest.id, expected=newest.id, date=newest.date, commits=own)
+    return BranchStart(head=newest.id, expected=newest.id, date=newest.date, commits=own)
 
 
-def _from_base(git: GitRepository, order: Order) -> Start:
+def _from_base(git: GitRepository, order: Order) -> BranchStart:
     _fetch(git, order, "--depth=1", {HEAD_REF: order.repository.base_ref})
     (head,) = read_commits(git, HEAD_REF, most=1)
-    return Start(head=head.id, expected="", date=head.date)
+    return BranchStart(head=head.id, expected="", date=head.date)
 
 
 def _own_by_depth(git: GitRepository, order: Order, branch: str) -> tuple[Commit, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from afresh.contract.order import Order
 from afresh.episode.git import history, refusals, side_ref, snapshot, worktree
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository
 from afresh.episode.git.snapshot import Snapshot
-from afresh.episode.stages.outbox import Outbox
+from afresh.episode.outbox import Outbox
 
 REF = "refs/afresh/kept"
 
@@ -26,7 +26,7 @@ class KeptCommit:
 def fetch(git: GitRepository, order: Order, subtask: str, commit: str) -> KeptCommit | None:
     """Fetch `commit` from the subtask's side ref; None if it is not there any more.
 
-    Raises Ended when the remote cannot be used.
+    Raises SubtaskStopped when the remote cannot be used.
     """
     ref = side_ref.side_ref(order, subtask)
     try:
@@ -38,7 +38,7 @@ def fetch(git: GitRepository, order: Order, subtask: str, commit: str) -> KeptCo
             return None
         return KeptCommit(id=commit, parent=git.text("rev-parse", f"{REF}^"))
     except GitError as error:
-        if error.fault in (Fault.REF_MISSING, Fault.OTHER):
+        if error.fault in (GitFault.REF_MISSING, GitFault.OTHER):
             return None
         raise refusals.remote_problem(order, error) from error
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.repository import FETCH, GitRepository
 from afresh.episode.stopped import SubtaskStopped
 
@@ -32,7 +32,7 @@ FRESH_SECONDS = 600.0
 UNUSED_SECONDS = 7 * 86400.0
 MOST_PACKS = 20
 # Faults that may take long to come to light, and are there again the next time.
-TIRESOME = frozenset({Fault.UNREACHABLE, Fault.OTHER})
+TIRESOME = frozenset({GitFault.UNREACHABLE, GitFault.OTHER})
 # Other episodes have other users; nobody but runners can come here.
 EVERYBODY = 0o777
 SHARED = ("-c", "core.sharedRepository=0666", "-c", "fetch.unpackLimit=1")
@@ -70,7 +70,7 @@ class Mirror:
             try:
                 found = self._renewed(found)
             except GitError as error:
-                if error.fault is Fault.OTHER and found:
+                if error.fault is GitFault.OTHER and found:
                     self.discard()
                     return False
             except OSError:  # a volume that is full or read-only
@@ -94,7 +94,7 @@ class Mirror:
 
     def is_to_blame(self, error: BaseException | None) -> bool:
         """Whether git may have failed because of what was borrowed, and not of the remote."""
-        return self.is_attached and isinstance(error, GitError) and error.fault is Fault.OTHER
+        return self.is_attached and isinstance(error, GitError) and error.fault is GitFault.OTHER
 
     def damaged(self) -> SubtaskStopped:
         """Discard it, and return how an episode ends that can do nothing without it any more."""

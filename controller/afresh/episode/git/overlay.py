@@ -13,7 +13,7 @@ from afresh.episode.git.repository import GitRepository
 def shown(git: GitRepository, order: Order, commit: str) -> str:
     """Return the tree to lay out for `commit`: the commit itself where nothing is replaced.
 
-    Raises Ended when a part of it cannot be had, and GitError.
+    Raises SubtaskStopped when a part of it cannot be had, and GitError.
     """
     if not _asks(order):
         return commit
@@ -32,7 +32,7 @@ def stored(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the tree to commit on `commit` for what is staged in `index`.
 
-    The other half are sentences about what is not kept. Raises Ended, GitError or OSError.
+    The other half are sentences about what is not kept. Raises SubtaskStopped, GitError or OSError.
     """
     if not _asks(order):
         return git.text("write-tree", index=index), ()
@@ -54,7 +54,7 @@ def missing(git: GitRepository, order: Order, commit: str) -> tuple[str, ...]:
 
 
 def publish(git: GitRepository, order: Order) -> None:
-    """Give the server the large files that commits made here need. Raises Ended."""
+    """Give the server the large files that commits made here need. Raises SubtaskStopped."""
     if not order.repository.lfs:
         return
     from afresh.episode.git.lfs import files  # noqa: PLC0415  # as above

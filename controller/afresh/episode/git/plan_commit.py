@@ -12,9 +12,9 @@ from afresh.contract.order import Order, PlanLine
 from afresh.contract.words import Outcome
 from afresh.episode.git import authorship, fetching, history, push, worktree
 from afresh.episode.git.faults import GitError
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.repository import GitRepository
-from afresh.episode.git.state_files import Notes, write_state
+from afresh.episode.git.state_files import AgentNotes, write_state
 from afresh.episode.stopped import SubtaskStopped
 
 # In all. It is part of the minutes that the pod's deadline leaves beyond the commands' own.
@@ -35,22 +35,25 @@ class PlanChange:
 
     text: str
     line: PlanLine | None = None
-    notes: Notes | None = None
+    notes: AgentNotes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BranchPlan:
     """What is on the branch now; None: there is no branch."""
 
     head: str | None = None
     plan_digest: str | None = None
 
 
-def push_plan(git: GitRepository, order: Order, start: Start, change: PlanChange) -> Standing:
+def push_plan(
+    git: GitRepository, order: Order, start: BranchStart, change: PlanChange
+) -> BranchPlan:
     """Put the plan on the head of `start`, or on the one that has taken its place.
 
     Commits nothing where nothing changes. A missing branch is made from the base for a subtask, and
-    left missing without one. Raises Ended when the remote cannot be used, or moves every time.
+    left missing without one. Raises SubtaskStopped when the remote cannot be used, or moves every
+    time.
     """
     bounded = replace(git, deadline=time.monotonic() + LIMIT_SECONDS)
     try:
@@ -59,16 +62,16 @@ def push_plan(git: GitRepository, order: Order, start: Start, change: PlanChange
         raise SubtaskStopped(Outcome.INFRASTRUCTURE, NOT_COMMITTED) from error
 
 
-def _push(git: GitRepository, order: Order, start: Start, change: PlanChange) -> Standing:
+def _push(git: GitRepository, order: Order, start: BranchStart, change: PlanChange) -> BranchPlan:
     text = change.text
     for _ in range(MOST_TRIES):
         if not start.expected and change.line is None:
-            return Standing()
+            return BranchPlan()
         made = _commit(git, order, start, replace(change, text=text))
         try:
             if made != start.expected:
                 push.push(git, order, start, made)
-            return Standing(head=made, plan_digest=plan_file.digest(text))
+            return BranchPlan(head=made, plan_digest=plan_file.digest(text))
         except SubtaskStopped as ended:
             if ended.outcome is not Outcome.CONFLICT:
                 raise
@@ -77,7 +80,7 @@ def _push(git: GitRepository, order: Order, start: Start, change: PlanChange) ->
     raise push.moved(order)
 
 
-def _commit(git: GitRepository, order: Order, start: Start, change: PlanChange) -> str:
+def _commit(git: GitRepository, order: Order, start: BranchStart, change: PlanChange) -> str:
     """Return a commit with the plan on the head, or the head if the branch has all of it."""
     tree = write_state(git, start.head, change.text, change.notes)
     if start.expected and tree == git.text("rev-parse", f"{start.head}^{{tree}}"):

@@ -1,4 +1,4 @@
-"""Last stage: put the verified commit on the branch, if the branch is still where it was.
+"""Puts a commit on the branch, if the branch is still where it was.
 
 Owns the push. A push either moves the branch from the expected commit to this one, or does nothing.
 """
@@ -11,18 +11,18 @@ from afresh.contract.report import Unpushed
 from afresh.contract.text import one_line
 from afresh.contract.words import Outcome
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.faults import GitError, GitFault
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.repository import REMOTE_SECONDS, GitRepository
 from afresh.episode.stopped import SubtaskStopped
 
 NAMED = 3
 
 
-def push(git: GitRepository, order: Order, start: Start, commit: str) -> None:
-    """Push `commit` by compare-and-swap on what the branch was at the start. Raises Ended.
+def push(git: GitRepository, order: Order, start: BranchStart, commit: str) -> None:
+    """Push `commit` by compare-and-swap on what the branch was at the start. Raises SubtaskStopped.
 
-    The large files that it needs must be on the server: see `shown.publish`.
+    The large files that it needs must be on the server: see `overlay.publish`.
     """
     branch = f"refs/heads/{order.repository.branch}"
     lease = f"--force-with-lease={branch}:{start.expected}"
@@ -34,7 +34,7 @@ def push(git: GitRepository, order: Order, start: Start, commit: str) -> None:
             timeout=REMOTE_SECONDS,
         )
     except GitError as error:
-        if error.fault is Fault.MOVED:
+        if error.fault is GitFault.MOVED:
             raise moved(order) from error
         raise refusals.remote_problem(order, error) from error
 

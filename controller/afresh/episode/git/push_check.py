@@ -11,7 +11,7 @@ from afresh.contract.order import Order
 from afresh.contract.report import Unpushed
 from afresh.contract.words import Outcome, PushRefusal
 from afresh.episode.git import authorship, fetching, history, push, refusals, worktree
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.state_files import write_state
 from afresh.episode.stopped import SubtaskStopped
@@ -23,12 +23,12 @@ MOST_TRIES = 6
 class Passed:
     """The branch after a push that the server took: what it holds, and its plan."""
 
-    start: Start
+    start: BranchStart
     plan_digest: str
 
 
-def check_push(git: GitRepository, order: Order, start: Start) -> Passed:
-    """Push the plan alone onto `start`. Raises Ended if the server does not take it.
+def check_push(git: GitRepository, order: Order, start: BranchStart) -> Passed:
+    """Push the plan alone onto `start`. Raises SubtaskStopped if the server does not take it.
 
     Where the package's own commit comes first, the server has taken a push from it already.
     """
@@ -55,7 +55,7 @@ def check_push(git: GitRepository, order: Order, start: Start) -> Passed:
     raise push.moved(order)
 
 
-def _plan_at(git: GitRepository, order: Order, start: Start) -> str:
+def _plan_at(git: GitRepository, order: Order, start: BranchStart) -> str:
     """Return the plan as it stands there, or the Order's where the package has none yet."""
     if any(_is_own(order, commit) for commit in start.commits):
         text = worktree.plan_text(git, start.head)

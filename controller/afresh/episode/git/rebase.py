@@ -11,18 +11,21 @@ from afresh.contract.order import Order, Task
 from afresh.contract.overlap import overlap
 from afresh.contract.report import ANY_PATH
 from afresh.contract.words import Marker
+from afresh.episode.briefing import planned
 from afresh.episode.git import worktree
 from afresh.episode.git.bare_repositories import BareFolders
 from afresh.episode.git.faults import GitError
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.push import moved
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.snapshot import Snapshot, changes_of, refuse_bare
-from afresh.episode.stages.briefing import planned
 
 
-def rebase(git: GitRepository, order: Order, shot: Snapshot, start: Start) -> Snapshot:
-    """Return the changes of `shot` on the head of `start`. Raises Ended if they do not fit."""
+def rebase(git: GitRepository, order: Order, shot: Snapshot, start: BranchStart) -> Snapshot:
+    """Return the changes of `shot` on the head of `start`.
+
+    Raises SubtaskStopped if they do not fit.
+    """
     ours = git.commit_tree(shot.tree, shot.head, "Changes\n")
     try:
         # Without this, an unrelated or rewritten branch would be merged from nothing.
@@ -45,7 +48,7 @@ def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
     return bare
 
 
-def _in_both(git: GitRepository, shot: Snapshot, start: Start) -> tuple[str, ...]:
+def _in_both(git: GitRepository, shot: Snapshot, start: BranchStart) -> tuple[str, ...]:
     """Return the paths that both have changed; that of a folder where one has it as a file."""
     theirs = [change.path for change in changes_of(git, shot.head, start.head)]
     theirs = [path for path in theirs if not path.startswith(f"{worktree.STATE}/")]

@@ -14,8 +14,8 @@ from afresh.contract.order import Order, PlanLine
 from afresh.contract.words import Marker, Outcome
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.faults import GitError, GitFault
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.history import SUBTASK, find_done, read_commits
 from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository
 from afresh.episode.stopped import SubtaskStopped
@@ -28,11 +28,11 @@ MISSING = (
 )
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What a server says of a commit that it does not have, or gives to nobody by its hash.
-_NOT_THERE = frozenset({Fault.REF_MISSING, Fault.OTHER})
+_NOT_THERE = frozenset({GitFault.REF_MISSING, GitFault.OTHER})
 
 
-def check(context: EpisodeContext, start: Start) -> None:
-    """Report the recorded commits that are missing. Raises Ended if there is one.
+def check(context: EpisodeContext, start: BranchStart) -> None:
+    """Report the recorded commits that are missing. Raises SubtaskStopped if there is one.
 
     Or if the remote cannot be used.
     """
@@ -45,7 +45,7 @@ def check(context: EpisodeContext, start: Start) -> None:
         raise SubtaskStopped(Outcome.CANCELLED, MISSING)
 
 
-def _unseen(order: Order, start: Start) -> list[PlanLine]:
+def _unseen(order: Order, start: BranchStart) -> list[PlanLine]:
     """The lines that are done, and of which the branch itself has no commit."""
     known = defaultdict(list)
     for commit in start.commits:

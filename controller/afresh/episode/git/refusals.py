@@ -7,28 +7,28 @@ from urllib.parse import urlsplit, urlunsplit
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.stopped import SubtaskStopped
 
-_CONFIG: dict[Fault, str] = {
-    Fault.NOT_FOUND: "The repository {url} is not found, or its credentials may not see it; "
+_CONFIG: dict[GitFault, str] = {
+    GitFault.NOT_FOUND: "The repository {url} is not found, or its credentials may not see it; "
     "correct spec.repository.secretName, or make the WorkPackage anew with another "
     "spec.repository.url.",
-    Fault.REDIRECTED: "The repository {url} answers with a redirect; "
+    GitFault.REDIRECTED: "The repository {url} answers with a redirect; "
     "make the WorkPackage anew with the spec.repository.url that it leads to.",
-    Fault.UNTRUSTED: "The identity of the server of {url} cannot be verified; give the git Secret "
-    "the key ca.crt, or known_hosts for SSH.",
-    Fault.REFUSED: 'The server of {url} refuses to update branch "{branch}"; '
+    GitFault.UNTRUSTED: "The identity of the server of {url} cannot be verified; "
+    "give the git Secret the key ca.crt, or known_hosts for SSH.",
+    GitFault.REFUSED: 'The server of {url} refuses to update branch "{branch}"; '
     "allow it, or make the WorkPackage anew with another spec.repository.branch.",
-    Fault.HOOK: 'A rule of the server of {url} declines the push to branch "{branch}"; '
+    GitFault.HOOK: 'A rule of the server of {url} declines the push to branch "{branch}"; '
     "allow it there, or follow the rule that the runner's log names.",
-    Fault.UNSIGNED: 'The server of {url} takes only signed commits on branch "{branch}"; '
+    GitFault.UNSIGNED: 'The server of {url} takes only signed commits on branch "{branch}"; '
     "name a key that it knows in spec.repository.signing of the WorkPackage.",
-    Fault.AUTHOR: 'The server of {url} refuses the author of the commits on branch "{branch}"; '
+    GitFault.AUTHOR: 'The server of {url} refuses the author of the commits on branch "{branch}"; '
     "correct spec.repository.author of the WorkPackage.",
-    Fault.READ_ONLY: "The repository {url} can only be read, or its key may only read; "
+    GitFault.READ_ONLY: "The repository {url} can only be read, or its key may only read; "
     "allow pushes there.",
-    Fault.FULL: "The repository {url} has no room left by its server's quota; "
+    GitFault.FULL: "The repository {url} has no room left by its server's quota; "
     "free some there or raise the quota.",
 }
 # The agent's doing: the next one may do without.
@@ -39,16 +39,16 @@ _TOO_LARGE = (
 
 
 # What the server would answer every package with the same credentials, whatever its branch.
-_OF_SERVER = frozenset({Fault.NOT_FOUND, Fault.REDIRECTED, Fault.UNTRUSTED})
+_OF_SERVER = frozenset({GitFault.NOT_FOUND, GitFault.REDIRECTED, GitFault.UNTRUSTED})
 
 
 def remote_problem(order: Order, error: GitError) -> SubtaskStopped:
     """Return how the episode ends when the remote failed it."""
     repository = order.repository
     names = {"url": public_url(repository.url), "branch": repository.branch}
-    if error.fault is Fault.DENIED:
+    if error.fault is GitFault.DENIED:
         return SubtaskStopped(Outcome.AUTH, _denied(order, names["url"]), is_servers=True)
-    if error.fault is Fault.TOO_LARGE:
+    if error.fault is GitFault.TOO_LARGE:
         return SubtaskStopped(Outcome.AGENT_ERROR, _TOO_LARGE.format(**names))
     if error.fault in _CONFIG:
         message = _CONFIG[error.fault].format(**names)
@@ -87,7 +87,7 @@ def foreign_commits(order: Order) -> SubtaskStopped:
 
 def declined(order: Order) -> SubtaskStopped:
     """Return how the episode ends when the server will not update a branch that has not moved."""
-    return remote_problem(order, GitError("push", "declined", fault=Fault.HOOK))
+    return remote_problem(order, GitError("push", "declined", fault=GitFault.HOOK))
 
 
 def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> SubtaskStopped:

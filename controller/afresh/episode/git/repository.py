@@ -97,14 +97,14 @@ LOCAL_ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
+class CommitSeal:
     """Who a commit is by, as `NAME <EMAIL>`, and what makes its signature, if it has one."""
 
     author: str = AUTHOR
     sign: Callable[[bytes], str] | None = None
 
 
-NOBODYS = Seal()
+NOBODYS = CommitSeal()
 
 
 def search_path() -> str:
@@ -207,7 +207,7 @@ class GitRepository:
         parent: str | None,
         text: str,
         date: int | None = None,
-        seal: Seal = NOBODYS,
+        seal: CommitSeal = NOBODYS,
     ) -> str:
         """Write a commit, by nobody in particular unless `seal` says, and return its id.
 

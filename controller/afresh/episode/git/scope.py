@@ -23,7 +23,7 @@ TOO_MANY = f"The agent added more files than maxNewFiles allows; raise it, or {G
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """One changed path of the tree; `status` is git's letter, modes are git's."""
 
     path: str
@@ -32,7 +32,7 @@ class Change:
 
 
 def scope_problem(
-    task: Task, changes: Sequence[Change], folders: Collection[str] = ()
+    task: Task, changes: Sequence[FileChange], folders: Collection[str] = ()
 ) -> str | None:
     """Return a sentence naming what is out of the subtask's scope, or None.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from afresh.contract.order import Order, Task
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import authorship, refusals
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.overlay import publish
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.stopped import SubtaskStopped
@@ -20,7 +20,7 @@ MESSAGE = "Unfinished work\n"
 
 
 def keep_commit(context: EpisodeContext, task: Task, commit: str) -> str | None:
-    """Push a verified commit as it is to the subtask's side ref, from where it is delivered later.
+    """Push a verified commit as it is to the subtask's side ref, from where it is pushed later.
 
     Returns a sentence for people if that fails. Never raises.
     """
@@ -91,8 +91,12 @@ def _push(git: GitRepository, order: Order, refspec: str) -> None:
 
 
 def _why(order: Order, ref: str, error: GitError | OSError) -> str:
-    if isinstance(error, GitError) and error.fault in (Fault.REFUSED, Fault.HOOK, Fault.MOVED):
+    if isinstance(error, GitError) and error.fault in (
+        GitFault.REFUSED,
+        GitFault.HOOK,
+        GitFault.MOVED,
+    ):
         return f"The server of {refusals.public_url(order.repository.url)} refuses {ref}."
-    if isinstance(error, GitError) and error.fault is not Fault.OTHER:
+    if isinstance(error, GitError) and error.fault is not GitFault.OTHER:
         return refusals.remote_problem(order, error).message
     return "The log of the runner says why."

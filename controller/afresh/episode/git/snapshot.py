@@ -18,11 +18,11 @@ from afresh.episode.git.faults import GitError
 from afresh.episode.git.history import message
 from afresh.episode.git.overlay import shown, stored
 from afresh.episode.git.repository import GitRepository
-from afresh.episode.git.scope import EMBEDDED, GUIDE, Change, literal_names, scope_problem
-from afresh.episode.git.state_files import Notes, write_state
+from afresh.episode.git.scope import EMBEDDED, GUIDE, FileChange, literal_names, scope_problem
+from afresh.episode.git.state_files import AgentNotes, write_state
 from afresh.episode.git.unsafe_files import first_strange
+from afresh.episode.outbox import Outbox
 from afresh.episode.reporting.redact import Redactor
-from afresh.episode.stages.outbox import Outbox
 from afresh.episode.stopped import SubtaskStopped
 
 LOCKED = "The agent left files that cannot be read and stored; see which with afresh logs."
@@ -38,13 +38,13 @@ class Snapshot:
 
     head: str
     tree: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     outbox: Outbox
     warnings: tuple[str, ...] = ()
 
 
 def take(git: GitRepository, order: Order, head: str, tree: Path, outbox: Outbox) -> Snapshot:
-    """Stage the worktree. Raises Ended for what can never be part of a commit."""
+    """Stage the worktree. Raises SubtaskStopped for what can never be part of a commit."""
     base = shown(git, order, head)
     try:
         git.run("read-tree", base)
@@ -64,7 +64,7 @@ def take(git: GitRepository, order: Order, head: str, tree: Path, outbox: Outbox
 
 
 def check_scope(git: GitRepository, task: Task, snapshot: Snapshot) -> None:
-    """Raise Ended if the changes go beyond what the subtask may change."""
+    """Raise SubtaskStopped if the changes go beyond what the subtask may change."""
     problem = scope_problem(task, snapshot.changes)
     if problem:  # seldom, and only then git has to be asked
         problem = scope_problem(task, snapshot.changes, _folders(git, task, snapshot.head))
@@ -72,8 +72,8 @@ def check_scope(git: GitRepository, task: Task, snapshot: Snapshot) -> None:
         raise SubtaskStopped(Outcome.OUT_OF_SCOPE, problem)
 
 
-def refuse_bare(changes: Sequence[Change], bare: BareFolders) -> None:
-    """Raise Ended if anything that was changed lies in a repository without `.git`."""
+def refuse_bare(changes: Sequence[FileChange], bare: BareFolders) -> None:
+    """Raise SubtaskStopped if anything that was changed lies in a repository without `.git`."""
     place = bare.first_with(change.path for change in changes if change.status != "D")
     if place:
         raise SubtaskStopped(Outcome.OUT_OF_SCOPE, with_details(EMBEDDED, one_line(place)))
@@ -93,7 +93,7 @@ def commit(
 ) -> str:
     """Commit the staged changes on their head, with `plan` and the agent's notes; return its id."""
     outbox = snapshot.outbox
-    notes = Notes(
+    notes = AgentNotes(
         heading=f"{task.id} {task.title}",
         discovery=redact(outbox.discovery or ""),
         ideas=redact(outbox.ideas or ""),
@@ -104,11 +104,12 @@ def commit(
     return authorship.commit(git, order, tree, snapshot.head, text)
 
 
-def changes_of(git: GitRepository, head: str, tree: str) -> tuple[Change, ...]:
+def changes_of(git: GitRepository, head: str, tree: str) -> tuple[FileChange, ...]:
     """Return how `tree` differs from the commit `head`. Raises GitError."""
     raw = git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree)
     fields = raw.decode(errors="surrogateescape").split("\0")[:-1]
     pairs = zip(fields[::2], fields[1::2], strict=True)
     return tuple(
-        Change(path=path, status=meta.split()[4][0], mode=meta.split()[1]) for meta, path in pairs
+        FileChange(path=path, status=meta.split()[4][0], mode=meta.split()[1])
+        for meta, path in pairs
     )

@@ -11,7 +11,7 @@ from afresh.episode.git.repository import GitRepository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class AgentNotes:
     """What is appended to the files of notes, under a heading; an empty text is no note.
 
     A note is an agent's: it is written as plain text with lists at most.
@@ -24,7 +24,7 @@ class Notes:
     ideas: str = ""
 
 
-def write_state(git: GitRepository, tree: str, plan: str, notes: Notes | None = None) -> str:
+def write_state(git: GitRepository, tree: str, plan: str, notes: AgentNotes | None = None) -> str:
     """Return the id of `tree` with this plan, and with the notes after those that are there."""
     files = {worktree.PLAN: plan.encode()}
     if notes:

@@ -17,7 +17,7 @@ from afresh.contract.text import one_line
 from afresh.contract.words import Outcome
 from afresh.episode.credentials import is_ssh
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository
 from afresh.episode.stopped import SubtaskStopped
 
@@ -39,7 +39,10 @@ class Link:
 
 
 def put_in(git: GitRepository, order: Order, commit: str, index: Path) -> None:
-    """Replace the links of `commit` in `index` by their files. Raises Ended or GitError."""
+    """Replace the links of `commit` in `index` by their files.
+
+    Raises SubtaskStopped or GitError.
+    """
     for number, link in enumerate(_links(git, order, commit)):
         if not _is_here(git, link):
             _fetch(git, order, link, f"refs/afresh/submodules/{number}")
@@ -93,17 +96,17 @@ def _fetch(git: GitRepository, order: Order, link: Link, ref: str) -> None:
     try:
         _get(git, link, ref)
     except GitError as error:
-        if error.fault is Fault.UNREACHABLE:
+        if error.fault is GitFault.UNREACHABLE:
             ended = refusals.unreachable(link.url, FIELD)
             ended.is_servers = False  # another repository, which only this package may need
             raise ended from error
         raise unavailable(order, link, error.fault) from error
 
 
-def unavailable(order: Order, link: Link, fault: Fault) -> SubtaskStopped:
+def unavailable(order: Order, link: Link, fault: GitFault) -> SubtaskStopped:
     """Return how the episode ends without a submodule that its server does not give."""
     return SubtaskStopped(
-        Outcome.AUTH if fault is Fault.DENIED else Outcome.CONFIG,
+        Outcome.AUTH if fault is GitFault.DENIED else Outcome.CONFIG,
         with_details(
             f"The submodule from {refusals.public_url(link.url)} cannot be had: "
             f"{_why(order, link, fault)}; correct that, or {FIELD}.",
@@ -128,15 +131,15 @@ def _get(git: GitRepository, link: Link, ref: str) -> None:
             raise
 
 
-def _why(order: Order, link: Link, fault: Fault) -> str:
-    if fault is Fault.DENIED:
+def _why(order: Order, link: Link, fault: GitFault) -> str:
+    if fault is GitFault.DENIED:
         name = order.repository.secret_name
         same_site = urlsplit(link.url)[:2] == urlsplit(order.repository.url)[:2]
         by_ssh = is_ssh(link.url) and is_ssh(order.repository.url)
         used = name and (by_ssh or same_site)
         return f'it denies access with Secret "{name}"' if used else "it asks for credentials"
-    if fault is Fault.UNTRUSTED:
+    if fault is GitFault.UNTRUSTED:
         return "its server's identity cannot be verified"
-    if fault is Fault.NOT_FOUND:
+    if fault is GitFault.NOT_FOUND:
         return "there is no such repository, or its credentials may not see it"
     return f"it does not give out commit {link.commit[:12]}"

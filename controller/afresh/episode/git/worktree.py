@@ -1,7 +1,8 @@
 """Lays out checkouts: the agent's worktree with its throw-away repository, and verify's.
 
 Owns what of a commit is shown to whom. Nothing here reads what an agent has written, except to
-remove it.
+remove it. Nothing of the branch's history reaches the worktree, and the same head gives the same
+bytes and times there.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class WorktreeLayout:
     """What the agent finds: the files of `tree`, this plan, and a repository on `branch`.
 
     `tree` is a commit or a tree; nothing of a commit's history is looked at.
@@ -39,7 +40,7 @@ class Layout:
 
 
 def lay_out(
-    git: GitRepository, layout: Layout, worktree: Path, kept: frozenset[str] = NOTHING
+    git: GitRepository, layout: WorktreeLayout, worktree: Path, kept: frozenset[str] = NOTHING
 ) -> None:
     """Fill `worktree`, where nothing is but what was `kept`. Its repository has one commit."""
     index = git.git_dir / "shown"

@@ -59,7 +59,8 @@ class Reporter:
 
     def stage(self, name: str) -> None:
         """Say what the episode does now."""
-        self._change(stage=name)
+        if name != self._report.stage:
+            self._change(stage=name)
 
     def reached(self, phase: str, when: float | None = None) -> None:
         """Note the time, in seconds since the epoch, at which a phase was reached."""

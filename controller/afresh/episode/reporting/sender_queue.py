@@ -1,7 +1,7 @@
 """Sends Reports to the operator in their order, and never lets one delay the work.
 
 Owns the order: of several that wait only the newest goes out, and after the final one, nothing. How
-one is sent is `hint`.
+one is sent is in `sender`.
 """
 
 import threading

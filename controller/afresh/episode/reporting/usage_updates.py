@@ -29,15 +29,15 @@ def telling_usage(context: EpisodeContext) -> Iterator[None]:
 
 class _Ticker:
     def __init__(self, context: EpisodeContext) -> None:
-        self._work = context
+        self._context = context
         self._interval = max(1, context.order.hint_seconds)
         self._is_stopped = False
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="usage", daemon=True)
 
     def start(self) -> None:
-        if self._work.order.hint_seconds < SHORT_SECONDS:
-            self._work.meter.on_first_answer = self._woken.set
+        if self._context.order.hint_seconds < SHORT_SECONDS:
+            self._context.meter.on_first_answer = self._woken.set
         self._thread.start()
 
     def stop(self) -> None:
@@ -51,4 +51,4 @@ class _Ticker:
             self._woken.clear()
             if self._is_stopped:
                 return
-            self._work.reporter.hint()
+            self._context.reporter.hint()

@@ -1,21 +1,21 @@
-"""From what the agent has left and said to a snapshot worth verifying, or an outcome.
+"""Turns what the agent has left and said into a candidate worth verifying, or an outcome.
 
 Owns which outcome holds when several fit.
 """
 
-from afresh.contract.order import Task
+from collections.abc import Iterator
+
+from afresh.adapters.adapter import Verdict
 from afresh.contract.outcomes import PRECEDENCE
 from afresh.contract.sentences import with_details
 from afresh.contract.text import one_line
-from afresh.contract.words import Outcome
+from afresh.contract.words import Marker, Outcome
+from afresh.episode.briefing import planned
 from afresh.episode.context import EpisodeContext
 from afresh.episode.gateway.model_faults import model_verdicts, price_verdicts
 from afresh.episode.git import snapshot
-from afresh.episode.git.fetching import Start
-from afresh.episode.git.snapshot import Snapshot
-from afresh.episode.stages.outbox import collect
-from afresh.episode.stages.run_agent import AgentEnd
-from afresh.episode.state import EpisodeState
+from afresh.episode.outbox import collect
+from afresh.episode.state import Candidate, SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 NO_PROCESS = (
@@ -29,27 +29,24 @@ BLOCKED = "The agent asks a person to decide; answer with afresh guide, or skip 
 NOT_WHY = "it does not say what"
 
 
-def classify(
-    context: EpisodeContext, task: Task, state: EpisodeState, start: Start, end: AgentEnd
-) -> Snapshot:
-    """Return what is to be committed, or raise Ended with the outcome that comes first."""
-    verdicts = [*price_verdicts(context.meter)]
-    if end.verdict.outcome:
-        verdicts += [end.verdict, *model_verdicts(context.order, context.meter)]
-    problems = [SubtaskStopped(item.outcome, item.message) for item in verdicts if item.outcome]
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Make what the agent has left a candidate. Raises the SubtaskStopped that comes first."""
+    end = given(state.agent_end)
+    problems = list(_from_verdicts(context, end.verdict))
     outbox = state.outbox = collect(context.paths.worktree)
     if outbox.blocked is not None:
         asked = one_line(outbox.blocked) or NOT_WHY
         problems.append(SubtaskStopped(Outcome.BLOCKED, with_details(BLOCKED, asked)))
     try:
-        shot = state.shot = snapshot.take(
-            context.git, context.order, start.head, context.paths.worktree, outbox
+        taken = snapshot.take(
+            context.git, context.order, given(state.start).head, context.paths.worktree, outbox
         )
-        state.warnings += shot.warnings
-        snapshot.check_scope(context.git, task, shot)
+        state.snapshot = taken
+        state.warnings += taken.warnings
+        snapshot.check_scope(context.git, state.task, taken)
     except SubtaskStopped as problem:
         problems.append(problem)
-    if not problems and not shot.changes and not outbox.unchanged:
+    if not problems and not taken.changes and not outbox.unchanged:
         problems.append(SubtaskStopped(Outcome.NO_CHANGES, SILENT))
     if problems and end.met_process_limit:
         problems.append(SubtaskStopped(Outcome.PROCESS_LIMIT, NO_PROCESS))
@@ -58,4 +55,15 @@ def classify(
         raise SubtaskStopped(
             first.outcome, context.log.redact(first.message), exit_code=end.exit_code
         )
-    return shot
+    plan = planned(state.episode.order, state.task, Marker.DONE)
+    state.candidate = Candidate(snapshot=taken, plan=plan)
+
+
+def _from_verdicts(context: EpisodeContext, own: Verdict) -> Iterator[SubtaskStopped]:
+    """What the agent's program, the runner's watches and the gateway say against a success."""
+    verdicts = [*price_verdicts(context.meter)]
+    if own.outcome:
+        verdicts += [own, *model_verdicts(context.order, context.meter)]
+    for verdict in verdicts:
+        if verdict.outcome:
+            yield SubtaskStopped(verdict.outcome, verdict.message)

@@ -1,4 +1,4 @@
-"""Second stage: run the agent's program to its end or its limit, and leave nothing of it running.
+"""Runs the agent's program to its end or its limit, and leaves nothing of it running.
 
 Owns the agent's run. What it says is a claim; the stages after it look for themselves.
 """
@@ -8,12 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from afresh.adapters.adapter import Launch, Reader, Verdict
-from afresh.contract.sentences import with_details
-from afresh.contract.text import one_line
+from afresh.adapters.registry import adapter_of
 from afresh.contract.words import Outcome
-from afresh.episode.container.channel import Command, ContainerGone, Ending
-from afresh.episode.container.commands import GONE, StepEnd, meet, run_step
-from afresh.episode.container.lines import Line, LineSink
+from afresh.episode.container.channel import Command, CommandEnd, ContainerGone
+from afresh.episode.container.commands import GONE
+from afresh.episode.container.lines import LineSink, OutputLine
 from afresh.episode.container.questions import (
     DiskQuestion,
     IdleQuestion,
@@ -22,7 +21,10 @@ from afresh.episode.container.questions import (
 )
 from afresh.episode.container.script import Script
 from afresh.episode.container.watch import AgentWatch, Question
-from afresh.episode.context import AGENT, SETUP, EpisodeContext
+from afresh.episode.context import AGENT, EpisodeContext
+from afresh.episode.gateway.model_faults import provider_fault
+from afresh.episode.reporting.usage_updates import telling_usage
+from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 # How shells, Python, Node and C programs say that the limit of processes is reached.
@@ -33,7 +35,6 @@ LEFT = "The agent left processes that cannot be stopped; read its log with afres
 KILLED = "The agent's container was killed; read the end of its log with afresh logs."
 # A complaint is short; what is longer is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
-LAST_LINE_LENGTH = 200
 
 
 @dataclass(slots=True)
@@ -64,45 +65,35 @@ class AgentEnd:
     session: str | None = None
 
 
-def get_ready(context: EpisodeContext) -> None:
-    """Wait for the agent's container, and run setup in it. Raises Ended."""
-    meet(context.agent_control)
-    context.reporter.reached("agentReady")
-    setup = context.order.setup
-    if setup is None:
-        return
-    end = run_step(context.agent_control, SETUP, setup, context.paths.agent_sees, context.log)
-    if end.exit_code:
-        raise setup_failed(end)
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Run the program, with the gateway open for it. When this returns, it has ended for good.
 
-
-def setup_failed(end: StepEnd) -> SubtaskStopped:
-    """Return how the episode ends when setup did."""
-    message = (
-        f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
-        "WorkPackage or its image."
-    )
-    return SubtaskStopped(
-        Outcome.CONFIG,
-        with_details(message, _last_line(end.tail)),
-        exit_code=end.exit_code,
-    )
-
-
-def _last_line(tail: str) -> str:
-    lines = [line for line in map(one_line, tail.splitlines()) if line]
-    return lines[-1][:LAST_LINE_LENGTH] if lines else ""
-
-
-def run_agent(
-    context: EpisodeContext, launch: Launch, reader: Reader, started: Callable[[], None]
-) -> AgentEnd:
-    """Run the program. When this returns, none of its processes is left.
-
-    `started` is called when it begins. Raises Ended if the container is gone before it begins, and
-    if a process of it may be left: nothing that the agent can write to may be read then, since it
-    could put a link to a file of the runner's in the place of any file.
+    Raises SubtaskStopped if the container is gone before the program begins, and if a process of it
+    may be left: nothing that the agent can write to may be read then, since it could put a link to
+    a file of the runner's in the place of any file.
     """
+    access = given(state.access)
+    with state.agent_scope:
+        access.open()
+        with telling_usage(context):
+            reader = adapter_of(context.order.agent.adapter).reader(
+                behind_gateway=bool(access.base_url)
+            )
+            state.agent_end = _run(context, given(state.launch), reader, state.episode.import_rest)
+    if not access.base_url and state.agent_end.verdict.outcome is None:
+        context.reporter.update(answered=True)  # its program's word: nobody else hears the provider
+    state.episode.session = state.agent_end.session
+    context.reporter.update(
+        usage=context.meter.usage(),
+        not_before=context.meter.not_before,
+        fault=provider_fault(context.meter.last_fault),
+        log_tail=context.log.tail,
+    )
+
+
+def _run(
+    context: EpisodeContext, launch: Launch, reader: Reader, import_rest: Callable[[], None]
+) -> AgentEnd:
     signs, turns = Signs(), TurnsQuestion(context, reader)
     agent = context.order.agent
     disk = DiskQuestion(context, agent.disk_bytes) if agent.disk_bytes is not None else None
@@ -113,6 +104,10 @@ def run_agent(
         said = reader.event(line)
         watch.ask(turns)
         return said
+
+    def started() -> None:
+        context.reporter.reached("agentStarted")
+        import_rest()
 
     watch = AgentWatch(context, tuple(filter(None, questions)))
     out = LineSink(_teller(context, signs, read))
@@ -152,8 +147,8 @@ def _command(context: EpisodeContext, launch: Launch) -> Command:
 
 def _teller(
     context: EpisodeContext, signs: Signs, read: Callable[[str], str | None]
-) -> Callable[[Line], None]:
-    def take(line: Line) -> None:
+) -> Callable[[OutputLine], None]:
+    def take(line: OutputLine) -> None:
         signs.look_at(line.text)
         for said in (read(line.text) or "").splitlines():
             context.log.agent(said)
@@ -161,7 +156,7 @@ def _teller(
     return take
 
 
-def _verdict(ending: Ending, own: Callable[[int], Verdict]) -> Verdict:
+def _verdict(ending: CommandEnd, own: Callable[[int], Verdict]) -> Verdict:
     if ending.timed_out:
         return Verdict(
             outcome=Outcome.TIMEOUT,

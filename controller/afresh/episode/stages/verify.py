@@ -1,10 +1,9 @@
-"""Runs setup and the acceptance command, and says whether a commit passed.
+"""Runs setup and the acceptance command on a clean checkout of the commit.
 
 The verdict comes from verify's own container, which shares nothing with the agent's.
 """
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from afresh.contract.order import Step, Task
@@ -18,6 +17,7 @@ from afresh.episode.context import SETUP, VERIFY, EpisodeContext
 from afresh.episode.git import worktree
 from afresh.episode.git.faults import GitError
 from afresh.episode.git.overlay import shown
+from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 NOT_FOUND_CODE = 127
@@ -31,32 +31,35 @@ LEFT_BEHIND = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """How the acceptance command ended. `problem` is a sentence when the commit did not pass."""
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Run setup and the acceptance command on the commit, and look at its files afterwards.
 
-    result: VerifyResult
-    problem: str | None = None
-
-
-def verify(context: EpisodeContext, task: Task, commit: str) -> Verdict:
-    """Run setup and the acceptance command on `commit`, and look at its files afterwards."""
-    tree, index = tree_of(context, task, commit)
+    Raises SubtaskStopped if it does not pass.
+    """
+    tree, index = tree_of(context, state.task, given(state.commit))
     meet(context.verify_control)
     started = time.monotonic()
-    # Nobody is at work now but the containers' first processes.
+    # Nothing runs now but the containers' first processes.
     if not clear_ipc(context.paths.message_queues, context.paths.system_v):
         raise SubtaskStopped(Outcome.AGENT_ERROR, LEFT_BEHIND)
-    end, problem = _steps(context, task)
+    end, problem = _steps(context, state.task)
     # Whatever was left running must not change the files while they are compared.
     if not context.verify_control.clear() and not problem:
         problem = LEFT
-    result = VerifyResult(
+    state.verified = VerifyResult(
         exit_code=end.exit_code,
         duration_seconds=round(time.monotonic() - started, 3),
         tail=end.tail,
     )
-    return Verdict(result=result, problem=problem or _altered(context, tree, index))
+    problem = problem or _altered(context, tree, index)
+    context.reporter.reached("verified")
+    if problem:
+        raise SubtaskStopped(
+            Outcome.VERIFY_FAILED,
+            context.log.redact(problem),
+            exit_code=state.exit_code,
+            verify=state.verified,
+        )
 
 
 def tree_of(context: EpisodeContext, task: Task, commit: str) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, Route, TokenCounts
 from afresh.episode.gateway.providers.anthropic_requests import AnthropicRequests
 from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
 
@@ -30,14 +30,14 @@ _COUNTS = {
     "cache_write": "cache_creation_input_tokens",
 }
 _FAULT_OF_TYPE = {
-    "authentication_error": Fault.KEY_REFUSED,
-    "permission_error": Fault.KEY_REFUSED,
-    "billing_error": Fault.NO_CREDIT,
-    "rate_limit_error": Fault.RATE_LIMITED,
-    "overloaded_error": Fault.UNAVAILABLE,
-    "api_error": Fault.UNAVAILABLE,
-    "timeout_error": Fault.UNAVAILABLE,
-    "request_too_large": Fault.TOO_LONG,
+    "authentication_error": ModelFault.KEY_REFUSED,
+    "permission_error": ModelFault.KEY_REFUSED,
+    "billing_error": ModelFault.NO_CREDIT,
+    "rate_limit_error": ModelFault.RATE_LIMITED,
+    "overloaded_error": ModelFault.UNAVAILABLE,
+    "api_error": ModelFault.UNAVAILABLE,
+    "timeout_error": ModelFault.UNAVAILABLE,
+    "request_too_large": ModelFault.TOO_LONG,
 }
 
 
@@ -83,7 +83,7 @@ class AnthropicApi:
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
         """Every answer tells its usage unasked."""
 
-    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+    def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
         """Take in one server-sent event."""
         match event.get("type"):
             case "message_start":
@@ -100,9 +100,9 @@ class AnthropicApi:
                 answer.stopping = answer.ended = True
             case "error":
                 kind = mapping_of(event.get("error")).get("type")
-                answer.fault = _FAULT_OF_TYPE.get(str(kind), Fault.REJECTED)
+                answer.fault = _FAULT_OF_TYPE.get(str(kind), ModelFault.REJECTED)
 
-    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+    def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
         """Take in a whole message."""
         if message.get("type") != "message":
             return
@@ -111,25 +111,25 @@ class AnthropicApi:
         answer.is_counted = _tells_output(message)
         _count(answer.tokens, message)
 
-    def fault_of(self, status: int, body: bytes) -> Fault:
+    def fault_of(self, status: int, body: bytes) -> ModelFault:
         """Tell by the status first, and by the text only where the status says too little."""
         text = body.decode(errors="replace").lower()
         if status == 400:
             return _fault_of_bad_request(text)
         if status == 429 and "extra usage is required" in text:
-            return Fault.NO_CREDIT  # what the account has not paid for; no wait helps
+            return ModelFault.NO_CREDIT  # what the account has not paid for; no wait helps
         by_status = {
-            401: Fault.KEY_REFUSED,
-            402: Fault.NO_CREDIT,
-            403: Fault.KEY_REFUSED,
-            413: Fault.TOO_LONG,
-            429: Fault.RATE_LIMITED,
+            401: ModelFault.KEY_REFUSED,
+            402: ModelFault.NO_CREDIT,
+            403: ModelFault.KEY_REFUSED,
+            413: ModelFault.TOO_LONG,
+            429: ModelFault.RATE_LIMITED,
         }
         if status in by_status:
             return by_status[status]
         if status < 400 or status in (404, 405):
-            return Fault.NOT_THERE
-        return Fault.UNAVAILABLE if status >= 500 else Fault.REJECTED
+            return ModelFault.NOT_THERE
+        return ModelFault.UNAVAILABLE if status >= 500 else ModelFault.REJECTED
 
     def reset_time(
         self,
@@ -157,17 +157,17 @@ class AnthropicApi:
         return json.dumps({"type": "error", "error": error}).encode()
 
 
-def _fault_of_bad_request(text: str) -> Fault:
+def _fault_of_bad_request(text: str) -> ModelFault:
     if "credit balance" in text or "api usage limits" in text:
-        return Fault.NO_CREDIT
+        return ModelFault.NO_CREDIT
     if "organization has been disabled" in text:
-        return Fault.KEY_REFUSED
+        return ModelFault.KEY_REFUSED
     if "too long" in text or "context window" in text or "context limit" in text:
-        return Fault.TOO_LONG
-    return Fault.REJECTED
+        return ModelFault.TOO_LONG
+    return ModelFault.REJECTED
 
 
-def _count(tokens: Tokens, holder: Mapping[str, Any]) -> None:
+def _count(tokens: TokenCounts, holder: Mapping[str, Any]) -> None:
     usage = mapping_of(holder.get("usage"))
     for name, wire_name in _COUNTS.items():
         value = count_of(usage.get(wire_name))

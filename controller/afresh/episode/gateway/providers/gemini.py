@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, Route, TokenCounts
 from afresh.episode.gateway.providers.gemini_faults import fault_of_error, read_error, wait_of_error
 from afresh.episode.gateway.providers.gemini_requests import GeminiRequests
 from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of, number_of
@@ -74,7 +74,7 @@ class GeminiApi:
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
         """Every answer tells its usage unasked."""
 
-    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+    def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
         """Take in a piece of a stream; its counts are those of the whole answer so far."""
         error = read_error(event)
         if error:
@@ -92,16 +92,16 @@ class GeminiApi:
         if any(candidate.get("finishReason") for candidate in candidates):
             answer.stopping = answer.ended = True
             if usage and not _number(usage, "candidatesTokenCount") and _is_empty(candidates):
-                answer.fault = Fault.EMPTY
+                answer.fault = ModelFault.EMPTY
         elif blocked and not candidates:
             answer.stopping = answer.ended = True
-            answer.fault = Fault.REJECTED
+            answer.fault = ModelFault.REJECTED
 
-    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+    def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
         """Take in a whole answer, which has the form of a piece."""
         self.take_event(answer, message)
 
-    def fault_of(self, status: int, body: bytes) -> Fault:
+    def fault_of(self, status: int, body: bytes) -> ModelFault:
         """Tell by what the error says of itself, else by the status."""
         return fault_of_error(status, read_error(_json(body)))
 
@@ -120,7 +120,7 @@ class GeminiApi:
         return json.dumps({"error": error}).encode()
 
 
-def _count(tokens: Tokens, usage: Mapping[str, Any]) -> None:
+def _count(tokens: TokenCounts, usage: Mapping[str, Any]) -> None:
     """Replace what has been counted. What was read from a cache is part of the prompt."""
     if not usage:
         return

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 from afresh.episode.gateway.wire_values import number_of
 
 _NO_CREDIT = re.compile(
@@ -27,27 +27,28 @@ _WAIT = re.compile(r"retry in ([0-9.]+m?s)", re.IGNORECASE)
 _BILLING_REASONS = ("BILLING_DISABLED",)
 _KEY_REASONS = re.compile(r"API_KEY_\w+|SERVICE_DISABLED|CONSUMER_\w+|ACCESS_TOKEN_\w+")
 _FAULT_OF_STATUS = {
-    "UNAUTHENTICATED": Fault.KEY_REFUSED,
-    "PERMISSION_DENIED": Fault.KEY_REFUSED,
-    "FAILED_PRECONDITION": Fault.NO_CREDIT,  # billing is not enabled where the free tier is not
-    "RESOURCE_EXHAUSTED": Fault.RATE_LIMITED,
-    "NOT_FOUND": Fault.NOT_THERE,
-    "UNAVAILABLE": Fault.UNAVAILABLE,
-    "INTERNAL": Fault.UNAVAILABLE,
-    "UNKNOWN": Fault.UNAVAILABLE,
-    "DEADLINE_EXCEEDED": Fault.UNAVAILABLE,
-    "ABORTED": Fault.UNAVAILABLE,
-    "CANCELLED": Fault.UNAVAILABLE,
+    "UNAUTHENTICATED": ModelFault.KEY_REFUSED,
+    "PERMISSION_DENIED": ModelFault.KEY_REFUSED,
+    # Billing is not enabled where there is no free tier.
+    "FAILED_PRECONDITION": ModelFault.NO_CREDIT,
+    "RESOURCE_EXHAUSTED": ModelFault.RATE_LIMITED,
+    "NOT_FOUND": ModelFault.NOT_THERE,
+    "UNAVAILABLE": ModelFault.UNAVAILABLE,
+    "INTERNAL": ModelFault.UNAVAILABLE,
+    "UNKNOWN": ModelFault.UNAVAILABLE,
+    "DEADLINE_EXCEEDED": ModelFault.UNAVAILABLE,
+    "ABORTED": ModelFault.UNAVAILABLE,
+    "CANCELLED": ModelFault.UNAVAILABLE,
 }
 _FAULT_OF_CODE = {
-    401: Fault.KEY_REFUSED,
-    402: Fault.NO_CREDIT,
-    403: Fault.KEY_REFUSED,
-    404: Fault.NOT_THERE,
-    405: Fault.NOT_THERE,
-    413: Fault.TOO_LONG,
-    429: Fault.RATE_LIMITED,
-    499: Fault.UNAVAILABLE,
+    401: ModelFault.KEY_REFUSED,
+    402: ModelFault.NO_CREDIT,
+    403: ModelFault.KEY_REFUSED,
+    404: ModelFault.NOT_THERE,
+    405: ModelFault.NOT_THERE,
+    413: ModelFault.TOO_LONG,
+    429: ModelFault.RATE_LIMITED,
+    499: ModelFault.UNAVAILABLE,
 }
 
 
@@ -83,22 +84,22 @@ def read_error(value: object) -> GeminiError | None:
     )
 
 
-def fault_of_error(code: int, error: GeminiError | None) -> Fault:
+def fault_of_error(code: int, error: GeminiError | None) -> ModelFault:
     """Return the fault of an answer with the HTTP status `code`, which may be no error's at all."""
     if error:
         if error.reason in _BILLING_REASONS or _NO_CREDIT.search(error.message):
-            return Fault.NO_CREDIT
+            return ModelFault.NO_CREDIT
         if _KEY_REASONS.fullmatch(error.reason) or _KEY.search(error.message):
-            return Fault.KEY_REFUSED
+            return ModelFault.KEY_REFUSED
         if _TOO_LONG.search(error.message):
-            return Fault.TOO_LONG
+            return ModelFault.TOO_LONG
         if error.status in _FAULT_OF_STATUS:
             return _FAULT_OF_STATUS[error.status]
     if code in _FAULT_OF_CODE:
         return _FAULT_OF_CODE[code]
     if code < 400:
-        return Fault.REJECTED if error else Fault.NOT_THERE
-    return Fault.UNAVAILABLE if code >= 500 else Fault.REJECTED
+        return ModelFault.REJECTED if error else ModelFault.NOT_THERE
+    return ModelFault.UNAVAILABLE if code >= 500 else ModelFault.REJECTED
 
 
 def wait_of_error(error: GeminiError) -> float | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from afresh.episode.gateway.model_api import Answer, Fault, Route, Tokens
+from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, Route, TokenCounts
 from afresh.episode.gateway.providers import openai_faults
 from afresh.episode.gateway.providers.openai_requests import OpenAiRequests
 from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of
@@ -69,7 +69,7 @@ class OpenAiApi:
             options.pop("continuous_usage_stats", None)  # a count that is not the last one
             asked["stream_options"] = {**options, "include_usage": True}
 
-    def take_event(self, answer: Answer, event: Mapping[str, Any]) -> None:
+    def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
         """Take in one server-sent event of either kind of stream."""
         kind = event.get("type")
         if isinstance(kind, str) and kind.startswith("response."):
@@ -79,7 +79,7 @@ class OpenAiApi:
         elif isinstance(event.get("choices"), list) and (event["choices"] or event.get("usage")):
             _take_chunk(answer, event)  # else it tells what a filter makes of the request
 
-    def take_message(self, answer: Answer, message: Mapping[str, Any]) -> None:
+    def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
         """Take in a whole response or chat completion."""
         if message.get("object") == "response":
             _take_response(answer, message, f"response.{message.get('status')}")
@@ -89,7 +89,7 @@ class OpenAiApi:
         elif message.get("error"):
             answer.fault = openai_faults.fault_of_event(message["error"])
 
-    def fault_of(self, status: int, body: bytes) -> Fault:
+    def fault_of(self, status: int, body: bytes) -> ModelFault:
         """Tell by the code first: one status has several meanings."""
         return openai_faults.fault_of_refusal(status, body)
 
@@ -108,7 +108,7 @@ class OpenAiApi:
         return json.dumps({"error": error}).encode()
 
 
-def _take_response(answer: Answer, response: Mapping[str, Any], kind: str) -> None:
+def _take_response(answer: ModelAnswer, response: Mapping[str, Any], kind: str) -> None:
     answer.began = True
     answer.model = _text(response.get("model")) or answer.model
     answer.is_counted |= _count(answer.tokens, response, "input", "output")
@@ -119,14 +119,14 @@ def _take_response(answer: Answer, response: Mapping[str, Any], kind: str) -> No
             answer.stopping = answer.ended = True
             reason = mapping_of(response.get("incomplete_details")).get("reason")
             if "context" in _text(reason):
-                answer.fault = Fault.TOO_LONG
+                answer.fault = ModelFault.TOO_LONG
         case "response.failed":
             answer.fault = openai_faults.fault_of_event(response.get("error"))
             # Refused before the model began, if nothing was used.
             answer.began = answer.tokens.all > 0
 
 
-def _take_chunk(answer: Answer, chunk: Mapping[str, Any]) -> None:
+def _take_chunk(answer: ModelAnswer, chunk: Mapping[str, Any]) -> None:
     answer.began = True
     answer.model = _text(chunk.get("model")) or answer.model
     answer.is_counted |= _count(answer.tokens, chunk, "prompt", "completion")
@@ -135,7 +135,7 @@ def _take_chunk(answer: Answer, chunk: Mapping[str, Any]) -> None:
         answer.stopping = answer.ended = True
 
 
-def _count(tokens: Tokens, holder: Mapping[str, Any], into: str, out_of: str) -> bool:
+def _count(tokens: TokenCounts, holder: Mapping[str, Any], into: str, out_of: str) -> bool:
     """Take a count in, and say whether there was one.
 
     Cached tokens are part of the input's number, and counted apart here.

@@ -10,35 +10,35 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from afresh.episode.gateway.model_api import Fault
+from afresh.episode.gateway.model_api import ModelFault
 
 _FAULT_OF_CODE = {
-    "account_deactivated": Fault.KEY_REFUSED,
-    "authentication_error": Fault.KEY_REFUSED,
-    "invalid_api_key": Fault.KEY_REFUSED,
-    "permission_error": Fault.KEY_REFUSED,
-    "billing_hard_limit_reached": Fault.NO_CREDIT,
-    "billing_not_active": Fault.NO_CREDIT,
-    "insufficient_quota": Fault.NO_CREDIT,
-    "rate_limit_error": Fault.RATE_LIMITED,
-    "rate_limit_exceeded": Fault.RATE_LIMITED,
-    "usage_limit_reached": Fault.RATE_LIMITED,
-    "overloaded_error": Fault.UNAVAILABLE,
-    "server_error": Fault.UNAVAILABLE,
-    "server_is_overloaded": Fault.UNAVAILABLE,
-    "slow_down": Fault.UNAVAILABLE,
-    "context_length_exceeded": Fault.TOO_LONG,
-    "model_not_found": Fault.NOT_THERE,
+    "account_deactivated": ModelFault.KEY_REFUSED,
+    "authentication_error": ModelFault.KEY_REFUSED,
+    "invalid_api_key": ModelFault.KEY_REFUSED,
+    "permission_error": ModelFault.KEY_REFUSED,
+    "billing_hard_limit_reached": ModelFault.NO_CREDIT,
+    "billing_not_active": ModelFault.NO_CREDIT,
+    "insufficient_quota": ModelFault.NO_CREDIT,
+    "rate_limit_error": ModelFault.RATE_LIMITED,
+    "rate_limit_exceeded": ModelFault.RATE_LIMITED,
+    "usage_limit_reached": ModelFault.RATE_LIMITED,
+    "overloaded_error": ModelFault.UNAVAILABLE,
+    "server_error": ModelFault.UNAVAILABLE,
+    "server_is_overloaded": ModelFault.UNAVAILABLE,
+    "slow_down": ModelFault.UNAVAILABLE,
+    "context_length_exceeded": ModelFault.TOO_LONG,
+    "model_not_found": ModelFault.NOT_THERE,
 }
 _FAULT_OF_STATUS = {
-    401: Fault.KEY_REFUSED,
-    402: Fault.NO_CREDIT,
-    403: Fault.KEY_REFUSED,
-    404: Fault.NOT_THERE,
-    405: Fault.NOT_THERE,
-    408: Fault.UNAVAILABLE,
-    413: Fault.TOO_LONG,
-    429: Fault.RATE_LIMITED,
+    401: ModelFault.KEY_REFUSED,
+    402: ModelFault.NO_CREDIT,
+    403: ModelFault.KEY_REFUSED,
+    404: ModelFault.NOT_THERE,
+    405: ModelFault.NOT_THERE,
+    408: ModelFault.UNAVAILABLE,
+    413: ModelFault.TOO_LONG,
+    429: ModelFault.RATE_LIMITED,
 }
 _NO_CREDIT = re.compile(r"current quota|credit balance|insufficient (credit|balance|funds)")
 _TOO_LONG = re.compile(r"context (length|window|limit)|prompt is too long")
@@ -51,7 +51,7 @@ _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 _NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?")
 
 
-def fault_of_refusal(status: int, body: bytes) -> Fault:
+def fault_of_refusal(status: int, body: bytes) -> ModelFault:
     """Return why a request was refused: by the code, then the status, then the words."""
     text = body.decode(errors="replace")
     error = _error_in(text)
@@ -60,17 +60,17 @@ def fault_of_refusal(status: int, body: bytes) -> Fault:
         return by_code
     text = text.lower()
     if status == 429 and _NO_CREDIT.search(text):
-        return Fault.NO_CREDIT
+        return ModelFault.NO_CREDIT
     if status in _FAULT_OF_STATUS:
         return _FAULT_OF_STATUS[status]
     if status < 400:
-        return Fault.NOT_THERE
+        return ModelFault.NOT_THERE
     if status >= 500:
-        return Fault.UNAVAILABLE
+        return ModelFault.UNAVAILABLE
     return _fault_of_words(text)
 
 
-def fault_of_event(error: object) -> Fault:
+def fault_of_event(error: object) -> ModelFault:
     """Return why an answer broke off that had begun, by the `error` that its stream holds."""
     by_code = fault_of_code(error)
     if by_code:
@@ -78,17 +78,17 @@ def fault_of_event(error: object) -> Fault:
     return _fault_of_words(json.dumps(error).lower())
 
 
-def fault_of_code(error: object) -> Fault | None:
+def fault_of_code(error: object) -> ModelFault | None:
     """Return what the code or the type of an error says, if it is known and is to be believed."""
     if not isinstance(error, dict):
         return None
     if _TOO_LARGE.match(str(error.get("message"))):
-        return Fault.TOO_LONG
+        return ModelFault.TOO_LONG
     for code in (error.get("code"), error.get("type")):
         if isinstance(code, str) and code in _FAULT_OF_CODE:
             return _FAULT_OF_CODE[code]
         if isinstance(code, int) and 400 <= code < 600:
-            return _FAULT_OF_STATUS.get(code, Fault.UNAVAILABLE if code >= 500 else None)
+            return _FAULT_OF_STATUS.get(code, ModelFault.UNAVAILABLE if code >= 500 else None)
     return None
 
 
@@ -111,10 +111,10 @@ def reset_time(headers: Mapping[str, str], now: float) -> float | None:
     return max((now + seconds for seconds in waits if seconds is not None), default=None)
 
 
-def _fault_of_words(text: str) -> Fault:
+def _fault_of_words(text: str) -> ModelFault:
     if _NO_CREDIT.search(text):
-        return Fault.NO_CREDIT
-    return Fault.TOO_LONG if _TOO_LONG.search(text) else Fault.REJECTED
+        return ModelFault.NO_CREDIT
+    return ModelFault.TOO_LONG if _TOO_LONG.search(text) else ModelFault.REJECTED
 
 
 def _error_in(text: str) -> Any:

@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 from afresh.contract.order import Order
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError, classify
+from afresh.episode.git.faults import GitError, GitFault, classify
 from afresh.episode.git.repository import GitRepository
 
 SILENT_SECONDS = 60.0
@@ -83,7 +83,7 @@ class LfsAccess:
     def endpoint(self, operation: str) -> Action:
         """Return the address of the LFS API; `operation` is download or upload.
 
-        Raises Ended, or LfsRefusalError where there is no such API.
+        Raises SubtaskStopped, or LfsRefusalError where there is no such API.
         """
         url = self.order.repository.url
         if url.startswith("http"):
@@ -108,7 +108,7 @@ class LfsAccess:
             raise refusals.unreachable(url) from error
         except subprocess.CalledProcessError as error:
             fault = classify(error.stderr.decode(errors="replace"))
-            if fault is Fault.OTHER:
+            if fault is GitFault.OTHER:
                 raise LfsRefusalError(None) from error
             raise refusals.remote_problem(self.order, GitError("lfs", "", fault=fault)) from error
         except (ValueError, TypeError, KeyError) as error:
@@ -123,8 +123,8 @@ class LfsAccess:
     ) -> Any:
         """Send a request and return its answer, whose status is good; a GET follows redirects.
 
-        What the action says of a header holds. Raises Ended if nobody answers as they should, and
-        LfsRefusalError.
+        What the action says of a header holds. Raises SubtaskStopped if nobody answers as they
+        should, and LfsRefusalError.
         """
         for _ in range(REDIRECTS):
             try:
@@ -142,7 +142,7 @@ class LfsAccess:
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", error)
                 if isinstance(reason, ssl.SSLCertVerificationError):
-                    untrusted = GitError("lfs", "", fault=Fault.UNTRUSTED)
+                    untrusted = GitError("lfs", "", fault=GitFault.UNTRUSTED)
                     raise refusals.remote_problem(self.order, untrusted) from error
                 raise refusals.unreachable(self.order.repository.url) from error
         raise LfsRefusalError(None)

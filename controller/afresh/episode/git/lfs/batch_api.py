@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from afresh.contract.words import Outcome
 from afresh.episode.git import refusals
-from afresh.episode.git.faults import Fault, GitError
+from afresh.episode.git.faults import GitError, GitFault
 from afresh.episode.git.lfs.access import Action, LfsAccess, LfsRefusalError
 from afresh.episode.stopped import SubtaskStopped
 
@@ -37,7 +37,10 @@ class LargeObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LfsRemote:
-    """The server of the Order's repository. Every method raises Ended with what to correct."""
+    """The server of the Order's repository.
+
+    Every method raises SubtaskStopped with what to correct.
+    """
 
     access: LfsAccess
 
@@ -146,16 +149,16 @@ class LfsRemote:
         """Return how the episode ends by a status that means the same of every request."""
         status = refusal.status or 0
         if status == 413:
-            return self._problem(Fault.TOO_LARGE)
+            return self._problem(GitFault.TOO_LARGE)
         if status in (401, 403):
-            return self._problem(Fault.DENIED)
+            return self._problem(GitFault.DENIED)
         if status in (507, 509):  # no room; no bandwidth left
-            return self._problem(Fault.FULL)
+            return self._problem(GitFault.FULL)
         if status == 429 or status >= 500:
-            return self._problem(Fault.UNREACHABLE)
+            return self._problem(GitFault.UNREACHABLE)
         return None
 
-    def _problem(self, fault: Fault) -> SubtaskStopped:
+    def _problem(self, fault: GitFault) -> SubtaskStopped:
         return refusals.remote_problem(self.access.order, GitError("lfs", "", fault=fault))
 
     def _absent(self) -> SubtaskStopped:

@@ -50,7 +50,10 @@ class Entry:
 
 
 def put_in(git: GitRepository, order: Order, index: Path) -> None:
-    """Replace the pointers in `index` by the files themselves. Raises Ended or GitError."""
+    """Replace the pointers in `index` by the files themselves.
+
+    Raises SubtaskStopped or GitError.
+    """
     if not order.repository.lfs:
         return
     entries = [item for item in _entries(git, index) if item.size < POINTER_BYTES]
@@ -73,9 +76,10 @@ def put_in(git: GitRepository, order: Order, index: Path) -> None:
 
 
 def take_out(git: GitRepository, order: Order, commit: str, index: Path) -> None:
-    """Replace the files that Git LFS is to keep by their pointers. Raises Ended or GitError.
+    """Replace the files that Git LFS is to keep by their pointers.
 
-    What `commit` has in the same place stays as it is, also where it should have been a pointer.
+    Raises SubtaskStopped or GitError. What `commit` has in the same place stays as it is, also
+    where it should have been a pointer.
     """
     if not order.repository.lfs:
         return
@@ -95,7 +99,7 @@ def take_out(git: GitRepository, order: Order, commit: str, index: Path) -> None
 
 
 def upload(git: GitRepository, order: Order) -> None:
-    """Give the server what it lacks of the files that were added here. Raises Ended."""
+    """Give the server what it lacks of the files that were added here. Raises SubtaskStopped."""
     new = [path for path in _note_files(git) if path.suffix == NEW]
     if not new:
         return

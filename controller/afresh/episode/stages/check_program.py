@@ -1,7 +1,7 @@
 """Finds out whether verify's image has the program of an acceptance command, before any agent.
 
 Owns how a program is looked for. Only bare names are: a subtask may make what a path names. It
-goes on beside what the agent's container needs, and is asked for once per package and image.
+goes on while the worktree is laid out, and is asked for once per package and image.
 """
 
 import threading
@@ -11,9 +11,8 @@ from afresh.contract.text import one_line
 from afresh.contract.words import Outcome
 from afresh.episode.container.commands import meet, run_step
 from afresh.episode.context import FIND, EpisodeContext
-from afresh.episode.git.fetching import Start
 from afresh.episode.stages.verify import run_setup, tree_of
-from afresh.episode.state import EpisodeState
+from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 LIMIT_SECONDS = 30
@@ -24,47 +23,49 @@ MISSING = (1, 127)
 LOOK = 'case ":$PATH:" in *:"$PWD"*|*:[!/]*) exit 0;; esac; command -v "$1" >/dev/null 2>&1'
 
 
-class ProgramCheck:
-    """A look that goes on in verify's container. Costs nothing where none is asked for."""
+class ProgramSearch:
+    """A search that goes on in verify's container."""
 
     def __init__(self, context: EpisodeContext, task: Task) -> None:
-        """Begin to look."""
-        self._work, self._task = context, task
+        """Begin to search."""
+        self._context, self._task = context, task
         self._is_found = False
         self._problem: Exception | None = None
-        self._thread: threading.Thread | None = None
-        if task.verify.check:
-            self._thread = threading.Thread(target=self._look, name="find", daemon=True)
-            self._thread.start()
+        self._thread = threading.Thread(target=self._search, name="find", daemon=True)
+        self._thread.start()
 
-    def finish(self, state: EpisodeState, start: Start) -> None:
-        """Wait for the end of the look. Raises Ended if the program is not there after setup."""
-        if self._thread is None:
-            return
+    def is_found(self) -> bool:
+        """Wait for the end of the search. Raises what it has raised."""
         self._thread.join()
         if self._problem:
             raise self._problem
-        if not self._is_found and not self._is_there_after_setup(start):
-            raise missing(self._work.order, self._task)
-        state.programs = tuple({*state.programs, self._task.verify.check})
-        self._work.reporter.update(programs=state.programs)
+        return self._is_found
 
-    def _look(self) -> None:
+    def _search(self) -> None:
         try:
-            meet(self._work.verify_control)
-            self._is_found = _is_there(self._work, self._task)
-        except Exception as problem:  # raised again by `finish`
+            meet(self._context.verify_control)
+            self._is_found = _is_there(self._context, self._task)
+        except Exception as problem:  # raised again by `is_found`
             self._problem = problem
 
-    def _is_there_after_setup(self, start: Start) -> bool:
-        context, task = self._work, self._task
-        if context.order.setup is None:
-            return False
-        tree_of(context, task, start.head)
-        run_setup(context)
-        # What looks next is run anew, and so is what verifies later.
-        found = context.verify_control.clear() and _is_there(context, task)
-        return context.verify_control.clear() and found
+
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Wait for the search. Raises SubtaskStopped if the program is not there after setup."""
+    if not given(state.search).is_found() and not _is_there_after_setup(context, state):
+        raise missing(context.order, state.task)
+    episode = state.episode
+    episode.programs = tuple({*episode.programs, state.task.verify.check})
+    context.reporter.update(programs=episode.programs)
+
+
+def _is_there_after_setup(context: EpisodeContext, state: SubtaskState) -> bool:
+    if context.order.setup is None:
+        return False
+    tree_of(context, state.task, given(state.start).head)
+    run_setup(context)
+    # What looks next is run anew, and so is what verifies later.
+    found = context.verify_control.clear() and _is_there(context, state.task)
+    return context.verify_control.clear() and found
 
 
 def missing(order: Order, task: Task) -> SubtaskStopped:

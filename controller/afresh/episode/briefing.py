@@ -12,13 +12,13 @@ from afresh.contract import plan_file
 from afresh.contract.brief import BriefParts, Fact, write_brief
 from afresh.contract.order import Order, PlanLine, Task
 from afresh.contract.words import Marker
-from afresh.episode.git.fetching import Start
+from afresh.episode.git.fetching import BranchStart
 from afresh.episode.git.history import PACKAGE, SUBTASK, Commit
 
 POINTERS = ("AGENTS.md", "specs/")
 
 
-def plan_on_branch(order: Order, start: Start, text: str) -> tuple[PlanLine, ...]:
+def plan_on_branch(order: Order, start: BranchStart, text: str) -> tuple[PlanLine, ...]:
     """Return the Order's plan with the markers that the branch gives to it at `start`.
 
     `text` is the plan file there. It counts only if the package has committed on the branch:
@@ -35,14 +35,15 @@ def planned(order: Order, task: Task, marker: Marker) -> str:
     return plan_file.with_marker(text, task.id, marker)
 
 
-def standing_in(text: str, order: Order) -> tuple[PlanLine, ...]:
-    """Return the Order's plan with the markers of a plan file; what is not there is as before."""
+def with_markers_of(text: str, order: Order) -> Order:
+    """Return the Order with the markers of a plan file; what is not in there stays as it is."""
     markers = _markers(text)
-    return tuple(replace(line, marker=markers.get(line.id, line.marker)) for line in order.plan)
+    plan = tuple(replace(line, marker=markers.get(line.id, line.marker)) for line in order.plan)
+    return replace(order, plan=plan)
 
 
 def brief_for(
-    order: Order, task: Task, start: Start, plan: tuple[PlanLine, ...], worktree: Path
+    order: Order, task: Task, start: BranchStart, plan: tuple[PlanLine, ...], worktree: Path
 ) -> str:
     """Return the brief for `task`. `worktree` must be as laid out, with no agent in it yet."""
     return write_brief(

@@ -1,0 +1,17 @@
+"""Waits until verify's container is there: no agent is paid while its image is missing.
+
+Both containers start while the runner prepares; what verify's has said waits to be read.
+"""
+
+from afresh.contract.words import Outcome
+from afresh.episode.container.commands import GONE, meet
+from afresh.episode.context import EpisodeContext
+from afresh.episode.state import SubtaskState
+from afresh.episode.stopped import SubtaskStopped
+
+
+def run(context: EpisodeContext, state: SubtaskState) -> None:  # noqa: ARG001  # a stage's shape
+    """Wait for the container. Raises SubtaskStopped if nothing can run in it."""
+    meet(context.verify_control)
+    if context.verify_control.is_gone():
+        raise SubtaskStopped(Outcome.INFRASTRUCTURE, GONE)

@@ -1,0 +1,15 @@
+"""Commits the candidate in the trusted repository; nothing is on the branch yet."""
+
+from afresh.episode.context import EpisodeContext
+from afresh.episode.git import snapshot
+from afresh.episode.state import SubtaskState, given
+
+
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Make the commit that is to be verified."""
+    candidate = given(state.candidate)
+    state.commit = snapshot.commit(
+        *(context.git, context.order, state.task, candidate.snapshot, candidate.plan),
+        context.log.redact,
+    )
+    context.reporter.reached("committed")

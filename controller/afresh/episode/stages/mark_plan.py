@@ -1,0 +1,64 @@
+"""Puts the marker of a failure into the plan on the branch.
+
+Owns which failures change the plan. Nothing here changes an outcome: what fails becomes a warning.
+With the limits of `plan_commit` it takes less than a minute, which the pod's deadline leaves.
+"""
+
+from afresh.contract.order import PlanLine, Task
+from afresh.contract.outcomes import TABLE, Next
+from afresh.contract.text import one_line
+from afresh.contract.words import Marker, Outcome
+from afresh.episode.briefing import planned
+from afresh.episode.context import EpisodeContext
+from afresh.episode.git import plan_commit
+from afresh.episode.git.faults import GitError
+from afresh.episode.git.plan_commit import PlanChange
+from afresh.episode.git.state_files import AgentNotes
+from afresh.episode.state import SubtaskState, given
+from afresh.episode.stopped import SubtaskStopped
+
+
+def run(context: EpisodeContext, state: SubtaskState) -> None:
+    """Push the plan with the marker, where the outcome changes it."""
+    task, order = state.task, state.episode.order
+    marker = _marker(task, given(state.result).outcome)
+    if marker is None:
+        return
+    context.reporter.stage("plan")
+    change = PlanChange(
+        text=planned(order, task, marker),
+        line=PlanLine(id=task.id, title=task.title, marker=marker, revision=task.revision),
+        notes=_notes(context, state),
+    )
+    try:
+        found = plan_commit.push_plan(context.git, order, given(state.start), change)
+    except (SubtaskStopped, GitError, OSError) as error:
+        context.log.ended(error)
+        why = f" {error.message}" if isinstance(error, SubtaskStopped) else ""
+        state.warnings += (f"The plan on the branch does not show {marker} for {task.id}.{why}",)
+        return
+    context.reporter.reached("pushed")
+    context.reporter.update(head=found.head, plan_digest=found.plan_digest)
+
+
+def _marker(task: Task, outcome: Outcome) -> Marker | None:
+    """Return what the outcome makes of the subtask in the plan; None: it stays pending."""
+    row = TABLE[outcome]
+    if row.next is Next.REVIEW:
+        return Marker.NEEDS_REVIEW
+    if row.counts and task.marker_on_failure is not Marker.PENDING:
+        return task.marker_on_failure
+    return None
+
+
+def _notes(context: EpisodeContext, state: SubtaskState) -> AgentNotes | None:
+    outbox, redact = state.outbox, context.log.redact
+    if outbox is None:
+        return None
+    asked = f"A person must decide: {one_line(outbox.blocked)}" if outbox.blocked else ""
+    discovery = "\n\n".join(text for text in (asked, outbox.discovery) if text)
+    return AgentNotes(
+        heading=f"{state.task.id} {state.task.title}",
+        discovery=redact(discovery),
+        ideas=redact(outbox.ideas or ""),
+    )
