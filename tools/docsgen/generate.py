@@ -30,6 +30,7 @@ from tools.docsgen import (
     pod_picture,
     reasons_page,
     requirements_table,
+    stages_table,
     values_table,
 )
 
@@ -79,6 +80,7 @@ def _blocks(directory: Path) -> dict[str, blocks.Block]:
         "subtask-phases": partial(_mermaid, "subtask-phases"),
         "package-phases": partial(_mermaid, "package-phases"),
         "requirements": requirements_table.render,
+        "stages": stages_table.render,
         "commands": cli_page.render,
         "conditions": conditions_table.render,
         "order": partial(contract_page.render, Order),
