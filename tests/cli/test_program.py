@@ -70,6 +70,21 @@ def test_cancel_says_how_to_do_the_same_with_kubectl():
     assert "afresh.dev/cancel-requested-at" in text
 
 
+def test_help_loads_nothing_that_is_slow_to_import():
+    code = (
+        "import sys; from afresh.cli.__main__ import main; main(['--help'])\n"
+        "print(sorted({'jinja2', 'kubernetes', 'rich'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "controller")},
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+
+    assert done.stdout.startswith("Usage: ")
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_version_is_the_packages():
     assert run("version").stdout == f"afresh {__version__}\n"
     assert json.loads(run("version", "-o", "json").stdout) == {"version": __version__}

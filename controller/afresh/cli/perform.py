@@ -22,7 +22,6 @@ from afresh.cli.report.branch_files import read_notes
 from afresh.cli.report.comparison import Told
 from afresh.cli.report.comparison import compare as compare_packages
 from afresh.cli.report.comparison_table import write_comparison_markdown, write_terminal
-from afresh.cli.report.html_report import write_html
 from afresh.cli.report.markdown import write_markdown
 from afresh.cli.report.report import report_on
 from afresh.cli.requests import (
@@ -113,6 +112,9 @@ def report(form: Form, target: Target) -> str:
         case Form.JSON:
             return json.dumps(told.to_json(), indent=2) + "\n"
         case Form.HTML:
+            # The template engine is slow to import; no other form needs it.
+            from afresh.cli.report.html_report import write_html  # noqa: PLC0415
+
             return write_html(told)
         case Form.MARKDOWN:
             return write_markdown(told) + "\n"

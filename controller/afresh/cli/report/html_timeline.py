@@ -1,10 +1,10 @@
-"""The timeline as a picture: one lane for each subtask, as inline SVG that fits any width. Pure."""
+"""Where everything lies on the picture of the timeline: one lane for each subtask. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from afresh.cli.amounts import duration, moment
-from afresh.cli.report.html import Child, Markup, element
 from afresh.cli.report.report import Report, Row
 from afresh.cli.report.timeline import WIDTH, Kind, Line, Span, line_of, spans_of
 
@@ -35,48 +35,67 @@ LEGEND = (
 LABEL_WIDTH = 90.0
 
 
-def timeline(report: Report) -> Markup:
-    """Return the picture, or a sentence where there is nothing to draw."""
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle, whose colour is its shape's, and what it tells."""
+
+    shape: str
+    told: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The picture; `axis` says which time it is about, and is empty where nothing has happened.
+
+    A key is a shape with its meaning, top and height. A label is a place, a time, and whether it is
+    left out where the page is narrow. A lane is a subtask, its bars, and what they tell.
+    """
+
+    axis: str = ""
+    keys: Sequence[tuple[str, str, float, float]] = ()
+    labels: Sequence[tuple[str, str, bool]] = ()
+    lanes: Sequence[tuple[Row, Sequence[Bar], str]] = ()
+
+
+def timeline(report: Report) -> Timeline:
+    """Return the picture."""
     lanes = [(row, spans_of(row, report.now)) for row in report.subtasks]
     line = line_of(span for _, spans in lanes for span in spans)
     if not line.pieces:
-        return element("p", "No episode has started.", class_="soft")
+        return Timeline()
     used = {_shape(span) for _, spans in lanes for span in spans}
     used |= {"fold" for piece in line.pieces if piece.folded}
-    return element(
-        "div",
-        element(
-            "ul",
-            *(_key(shape, text) for shape, text in LEGEND if shape in used),
-            class_="legend",
-        ),
-        _axis(line),
-        element("div", *(_lane(row, spans, line) for row, spans in lanes)),
+    return Timeline(
+        axis=f"From {moment(line.pieces[0].start)} to {moment(line.pieces[-1].end)}",
+        keys=[
+            (shape, text, *SHAPES.get(shape, (0.0, HEIGHT)))
+            for shape, text in LEGEND
+            if shape in used
+        ],
+        labels=list(_labels(line)),
+        lanes=[
+            (row, [*_folds(line), *(_bar(span, line) for span in spans)], _said(row, spans))
+            for row, spans in lanes
+        ],
     )
 
 
-def _key(shape: str, text: str) -> Markup:
-    top, height = SHAPES.get(shape, (0.0, HEIGHT))
-    mark = element("rect", x=0, y=top, width=30, height=height, class_=shape)
-    return element("li", element("svg", mark, viewBox="0 0 30 20", aria_hidden="true"), text)
+def _said(row: Row, spans: Sequence[Span]) -> str:
+    return f"{row.id}: {'; '.join(map(_told, spans)) or 'nothing yet'}"
 
 
-def _axis(line: Line) -> Markup:
-    start, end = line.pieces[0].start, line.pieces[-1].end
-    what = f"From {moment(start)} to {moment(end)}"
-    texts: list[Child] = []
-    free, day = 0.0, None
+def _labels(line: Line) -> Iterator[tuple[str, str, bool]]:
+    free, day, wide = 0.0, None, False
     for place, time in line.ticks():
         if place < free or place > WIDTH - LABEL_WIDTH / 2:
             continue
-        label = _label(time, day)
-        # Every second one is left out where the page is narrow.
-        wide = "wide" if len(texts) % 2 else None
-        texts.append(element("text", label, x=f"{place / WIDTH:.1%}", y="70%", class_=wide))
+        yield f"{place / WIDTH:.1%}", _label(time, day), wide
         free = place + LABEL_WIDTH * (1 if wide else 1.5)
-        day = time.astimezone(UTC).date()
-    picture = element("svg", element("title", what), *texts, role="img", aria_label=what)
-    return element("div", element("div", "UTC", class_="name soft"), picture, class_="lane axis")
+        wide, day = not wide, time.astimezone(UTC).date()
 
 
 def _label(time: datetime, day: object) -> str:
@@ -85,51 +104,19 @@ def _label(time: datetime, day: object) -> str:
     return f"{at:%b %-d %H:%M}" if at.date() != day else f"{at:%H:%M{seconds}}"
 
 
-def _lane(row: Row, spans: Sequence[Span], line: Line) -> Markup:
-    label = element(
-        "div",
-        element("code", f"{row.marker} {row.id}"),
-        " ",
-        element("span", row.title, class_="title soft"),
-        class_="name",
-        title=f"{row.id} {row.title}".rstrip(),
-    )
-    said = "; ".join(_told(span) for span in spans) or "nothing yet"
-    picture = element(
-        "svg",
-        *_folds(line),
-        *(_bar(span, line) for span in spans),
-        viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=f"{row.id}: {said}",
-    )
-    return element("div", label, picture, class_="lane")
-
-
-def _folds(line: Line) -> Iterator[Markup]:
+def _folds(line: Line) -> Iterator[Bar]:
     for piece in line.pieces:
         if piece.folded:
-            width = piece.right - piece.left
             length = duration((piece.end - piece.start).total_seconds())
-            title = element("title", f"Folded: {length} in which nothing ran")
-            yield element(
-                "rect", title, x=piece.left, y=0, width=width, height=HEIGHT, class_="fold"
-            )
+            told = f"Folded: {length} in which nothing ran"
+            yield Bar("fold", told, piece.left, 0, piece.right - piece.left, HEIGHT)
 
 
-def _bar(span: Span, line: Line) -> Markup:
+def _bar(span: Span, line: Line) -> Bar:
     top, height = SHAPES[_shape(span)]
     left = min(line.at(span.start), WIDTH - LEAST)
-    return element(
-        "rect",
-        element("title", _told(span)),
-        x=round(left, 2),
-        y=top,
-        width=round(max(line.at(span.end) - left, LEAST), 2),
-        height=height,
-        class_=_shape(span),
-    )
+    width = max(line.at(span.end) - left, LEAST)
+    return Bar(_shape(span), _told(span), round(left, 2), top, round(width, 2), height)
 
 
 def _shape(span: Span) -> str:
