@@ -93,7 +93,7 @@ def _runner(root: Path, name: str, order: Order) -> LoneRunner:
 
 def _prepare(runner: LoneRunner) -> None:
     """Do all that comes before the agent."""
-    start = runner.opening().start()
+    start = runner.begin_fetch().start()
     layout = worktree.WorktreeLayout(
         tree=start.head, date=start.date, branch=BRANCH, plan="# Plan\n"
     )

@@ -68,7 +68,7 @@ class LoneRunner:
         """What it was told."""
         return self.context.order
 
-    def opening(self) -> FetchUnderWay:
+    def begin_fetch(self) -> FetchUnderWay:
         """Begin as every runner does."""
         return begin_fetch(self.order, self.context.paths)
 

@@ -50,7 +50,7 @@ def own_objects(runner: LoneRunner) -> int:
 
 
 def start(runner: LoneRunner) -> BranchStart:
-    return runner.opening().start()
+    return runner.begin_fetch().start()
 
 
 def damage(volume: Path) -> None:

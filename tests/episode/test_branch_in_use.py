@@ -110,7 +110,7 @@ def test_sync_pushes_nothing_to_a_branch_of_another_namespace(tmp_path: Path, re
     order = replace(order_for(remote), tasks=())
     runner = LoneRunner.create(tmp_path / "runner", order)
 
-    result = run_sync(runner.context, runner.opening())
+    result = run_sync(runner.context, runner.begin_fetch())
 
     assert result is not None
     assert result.outcome is Outcome.BRANCH_IN_USE

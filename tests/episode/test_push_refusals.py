@@ -52,7 +52,7 @@ def refuse_code(remote: Remote) -> None:
 def probe(root: Path, order: Order, *kept: Kept, secret: dict[str, str] | None = None) -> Report:
     """What the runner alone reports of a push probe."""
     runner = LoneRunner.create(root, replace(order, tasks=(), kept=kept), secret or SECRET)
-    problem = run_sync(runner.context, runner.opening())
+    problem = run_sync(runner.context, runner.begin_fetch())
     if problem:
         runner.context.reporter.add(problem)
     runner.context.reporter.ended_well()

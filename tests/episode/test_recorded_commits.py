@@ -31,7 +31,7 @@ def done(commit: str, name: str = "T001", revision: int = 0) -> PlanLine:
 def sync(remote: Remote, root: Path, *lines: PlanLine) -> tuple[Report, Outcome | None]:
     order = replace(order_for(remote), tasks=(), plan=lines)
     runner = LoneRunner.create(root / "runner", order)
-    result = run_sync(runner.context, runner.opening())
+    result = run_sync(runner.context, runner.begin_fetch())
     return runner.end(), result.outcome if result else None
 
 
@@ -136,7 +136,7 @@ def test_a_remote_that_cannot_be_used_is_to_blame_itself(remote: Remote, tmp_pat
     order = replace(order, repository=replace(order.repository, url="http://127.0.0.1:9/x.git"))
     runner = LoneRunner.create(tmp_path, order)
 
-    result = run_sync(runner.context, runner.opening())
+    result = run_sync(runner.context, runner.begin_fetch())
 
     assert result
     assert (result.outcome, runner.end().missing) == (Outcome.INFRASTRUCTURE, ())

@@ -6,7 +6,7 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.git import red_flags
-from tests.episode.desk import Desk
+from tests.episode.laid_out import LaidOut
 from tests.episode.pod import Pod, make_order
 from tests.episode.servers import Remote
 
@@ -14,12 +14,12 @@ FILES = {"old.py": "class OldService:\n    pass\n", "app.py": 'choices = ["a"]\n
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.prepare(tmp_path, FILES)
+def repo(tmp_path: Path) -> LaidOut:
+    return LaidOut.prepare(tmp_path, FILES)
 
 
-def flags(desk: Desk) -> tuple[str, ...]:
-    return red_flags.look_at(desk.git, desk.take())
+def flags(repo: LaidOut) -> tuple[str, ...]:
+    return red_flags.look_at(repo.git, repo.take())
 
 
 NAME = "A new type is called {} in {}: what does it do?"
@@ -56,37 +56,39 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("name", "text", "want"), FLAGGED, ids=[item[1] for item in FLAGGED])
-def test_what_is_worth_a_look_is_named_with_its_file(desk: Desk, name: str, text: str, want: str):
-    (desk.worktree / name).write_text(text)
+def test_what_is_worth_a_look_is_named_with_its_file(
+    repo: LaidOut, name: str, text: str, want: str
+):
+    (repo.worktree / name).write_text(text)
 
-    assert flags(desk) == (want,)
+    assert flags(repo) == (want,)
 
 
 @pytest.mark.parametrize(("name", "text", "what"), PLAIN, ids=[item[2] for item in PLAIN])
-def test_what_is_common_is_not_named(desk: Desk, name: str, text: str, what: str):
-    path = desk.worktree / name
+def test_what_is_common_is_not_named(repo: LaidOut, name: str, text: str, what: str):
+    path = repo.worktree / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
-    (desk.worktree / "old.py").unlink()
-    (desk.worktree / "app.py").write_text('choices = ["a"]\nx = 2\n')
+    (repo.worktree / "old.py").unlink()
+    (repo.worktree / "app.py").write_text('choices = ["a"]\nx = 2\n')
 
-    assert flags(desk) == (), what
-
-
-def test_attributes_of_the_agents_hide_nothing_and_show_no_large_file(desk: Desk):
-    (desk.worktree / ".gitattributes").write_text("a.py -diff\nlarge.py diff\n")
-    (desk.worktree / "a.py").write_text("class TokenService:\n")
-    (desk.worktree / "large.py").write_text("class LargeService:\n" * 10_000)
-
-    assert flags(desk) == (NAME.format("TokenService", "a.py"),)
+    assert flags(repo) == (), what
 
 
-def test_hints_of_a_change_that_is_full_of_them_are_few_and_short(desk: Desk):
+def test_attributes_of_the_agents_hide_nothing_and_show_no_large_file(repo: LaidOut):
+    (repo.worktree / ".gitattributes").write_text("a.py -diff\nlarge.py diff\n")
+    (repo.worktree / "a.py").write_text("class TokenService:\n")
+    (repo.worktree / "large.py").write_text("class LargeService:\n" * 10_000)
+
+    assert flags(repo) == (NAME.format("TokenService", "a.py"),)
+
+
+def test_hints_of_a_change_that_is_full_of_them_are_few_and_short(repo: LaidOut):
     for number in range(200):
         lines = (f"interface I{number}x{line} class C{line}Manager" for line in range(1200))
-        (desk.worktree / f"{number}.ts").write_text("\n".join(lines))
+        (repo.worktree / f"{number}.ts").write_text("\n".join(lines))
 
-    found = flags(desk)
+    found = flags(repo)
 
     assert len(found) == red_flags.MOST_WARNINGS
     assert max(map(len, found)) <= 200

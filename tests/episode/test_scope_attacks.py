@@ -7,7 +7,7 @@ import pytest
 from afresh.contract.words import Outcome
 from afresh.episode.git import scope, snapshot, unsafe_files
 from afresh.episode.stopped import SubtaskStopped
-from tests.episode.desk import Desk
+from tests.episode.laid_out import LaidOut
 from tests.episode.pod import make_task
 
 ALLOWED = ("README.md", "src/**", "docs/über.md")
@@ -16,15 +16,15 @@ OUTSIDE = f"{scope.OUTSIDE} Details: "
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.prepare(tmp_path, FILES)
+def repo(tmp_path: Path) -> LaidOut:
+    return LaidOut.prepare(tmp_path, FILES)
 
 
-def judged(desk: Desk, agent: str, **task: object) -> str:
+def judged(repo: LaidOut, agent: str, **task: object) -> str:
     """Do an agent's work, and return what keeps it from being committed; empty: nothing."""
-    desk.work(agent)
+    repo.work(agent)
     try:
-        snapshot.check_scope(desk.git, make_task(**{"files": ALLOWED, **task}), desk.take())
+        snapshot.check_scope(repo.git, make_task(**{"files": ALLOWED, **task}), repo.take())
     except SubtaskStopped as ended:
         return ended.message if ended.outcome is Outcome.OUT_OF_SCOPE else ended.outcome
     return ""
@@ -55,10 +55,10 @@ IN_SCOPE = [
 
 
 @pytest.mark.parametrize("agent", IN_SCOPE)
-def test_what_stays_within_the_files_is_in_scope_whatever_its_kind(desk: Desk, agent: str):
-    (desk.worktree / "docs").mkdir()
+def test_what_stays_within_the_files_is_in_scope_whatever_its_kind(repo: LaidOut, agent: str):
+    (repo.worktree / "docs").mkdir()
 
-    assert judged(desk, agent) == ""
+    assert judged(repo, agent) == ""
 
 
 OUT_OF_SCOPE = [
@@ -132,8 +132,8 @@ OUT_OF_SCOPE = [
 
 
 @pytest.mark.parametrize(("agent", "want"), OUT_OF_SCOPE)
-def test_what_leaves_the_files_is_out_of_scope_by_its_name(desk: Desk, agent: str, want: str):
-    assert judged(desk, agent) == want
+def test_what_leaves_the_files_is_out_of_scope_by_its_name(repo: LaidOut, agent: str, want: str):
+    assert judged(repo, agent) == want
 
 
 BARE = {"b.git/HEAD": "ref: refs/heads/x\n", "b.git/refs/x": "x", "b.git/objects/x": "x"}
@@ -143,11 +143,11 @@ BARE = {"b.git/HEAD": "ref: refs/heads/x\n", "b.git/refs/x": "x", "b.git/objects
 def test_a_bare_repository_that_an_earlier_subtask_has_begun_is_not_completed(
     tmp_path: Path, part: str
 ):
-    desk = Desk.prepare(tmp_path, {name: text for name, text in BARE.items() if name != part})
+    repo = LaidOut.prepare(tmp_path, {name: text for name, text in BARE.items() if name != part})
     agent = f"mkdir -p {part.rpartition('/')[0]}; echo ref: refs/heads/x > {part}"
 
     want = f"{scope.EMBEDDED} Details: b.git"
-    assert judged(desk, agent, files=()) == want
+    assert judged(repo, agent, files=()) == want
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_bare_repository_that_an_earlier_subtask_has_begun_is_not_completed(
     ],
 )
 def test_a_bare_repository_that_is_on_the_branch(tmp_path: Path, agent: str, want: str):
-    assert judged(Desk.prepare(tmp_path, BARE), agent, files=()) == want
+    assert judged(LaidOut.prepare(tmp_path, BARE), agent, files=()) == want
 
 
 @pytest.mark.parametrize(
@@ -185,43 +185,43 @@ def test_a_bare_repository_that_is_on_the_branch(tmp_path: Path, agent: str, wan
         pytest.param("mkdir new; echo x > new/a", OUTSIDE + "new/a", id="a new folder"),
     ],
 )
-def test_name_without_wildcards_means_what_is_in_it_if_it_was(desk: Desk, agent: str, want: str):
-    assert judged(desk, agent, files=("README.md", "src", "new")) == want
+def test_name_without_wildcards_means_what_is_in_it_if_it_was(repo: LaidOut, agent: str, want: str):
+    assert judged(repo, agent, files=("README.md", "src", "new")) == want
 
 
 def test_a_huge_file_that_is_so_on_the_branch_is_in_nobodys_way(tmp_path: Path):
-    desk = Desk.prepare(tmp_path, {"big": "\0" * (101 << 20)})
+    repo = LaidOut.prepare(tmp_path, {"big": "\0" * (101 << 20)})
 
-    assert judged(desk, "echo x >> README.md") == ""
+    assert judged(repo, "echo x >> README.md") == ""
 
 
-def test_a_renamed_file_counts_as_a_new_one(desk: Desk):
+def test_a_renamed_file_counts_as_a_new_one(repo: LaidOut):
     want = f"{scope.TOO_MANY} Details: src/new.sh"
 
-    assert judged(desk, "mv src/tool.sh src/new.sh", max_new_files=0) == want
+    assert judged(repo, "mv src/tool.sh src/new.sh", max_new_files=0) == want
 
 
-def test_a_hundred_thousand_ignored_odd_files_are_looked_up_at_once(desk: Desk):
-    desk.work(
+def test_a_hundred_thousand_ignored_odd_files_are_looked_up_at_once(repo: LaidOut):
+    repo.work(
         "echo pipes > src/.gitignore; mkdir src/pipes; python3 -c 'import os\n"
         'for n in range(100_000): os.mkfifo(f"src/pipes/{n}")\''
     )
 
-    assert [change.path for change in desk.take().changes] == ["src/.gitignore"]
+    assert [change.path for change in repo.take().changes] == ["src/.gitignore"]
 
 
-def test_twenty_thousand_huge_files_are_looked_up_at_once(desk: Desk):
+def test_twenty_thousand_huge_files_are_looked_up_at_once(repo: LaidOut):
     script = """python3 -c '
 for n in range(20_000):
     with open(f"src/{n}", "wb") as file: file.truncate(101 << 20)'"""
 
-    assert judged(desk, script) == f"{unsafe_files.HUGE} Details: src/0"
+    assert judged(repo, script) == f"{unsafe_files.HUGE} Details: src/0"
 
 
-def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(desk: Desk):
+def test_a_hundred_thousand_new_files_are_out_of_scope_and_few_are_named(repo: LaidOut):
     want = f"{scope.TOO_MANY} Details: src/0, src/1, src/10, src/100"
 
-    message = judged(desk, 'python3 -c \'for n in range(100_000): open(f"src/{n}", "w")\'')
+    message = judged(repo, 'python3 -c \'for n in range(100_000): open(f"src/{n}", "w")\'')
 
     assert message.startswith(want)
     assert message.endswith(" and others")

@@ -40,7 +40,7 @@ def runner(tmp_path: Path, remote: Remote) -> LoneRunner:
 
 def report_of(runner: LoneRunner) -> Report:
     """The Report after a sync that went well."""
-    assert run_sync(runner.context, runner.opening()) is None
+    assert run_sync(runner.context, runner.begin_fetch()) is None
     report = runner.end()
     assert report.final
     assert report.results == ()
@@ -57,7 +57,7 @@ def start_alone(pod: Pod, url: str) -> subprocess.Popen[bytes]:
 
 def failure_of(runner: LoneRunner) -> Result:
     """The result of a sync that failed, and the Report says nothing of a branch."""
-    result = run_sync(runner.context, runner.opening())
+    result = run_sync(runner.context, runner.begin_fetch())
     assert result
     assert result.id == ""
     assert result.commit is None

@@ -21,23 +21,23 @@ from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.snapshot import Snapshot, changes_of, refuse_bare
 
 
-def rebase(git: GitRepository, order: Order, shot: Snapshot, start: BranchStart) -> Snapshot:
-    """Return the changes of `shot` on the head of `start`.
+def rebase(git: GitRepository, order: Order, snapshot: Snapshot, start: BranchStart) -> Snapshot:
+    """Return the changes of `snapshot` on the head of `start`.
 
     Raises SubtaskStopped if they do not fit.
     """
-    ours = git.commit_tree(shot.tree, shot.head, "Changes\n")
+    ours = git.commit_tree(snapshot.tree, snapshot.head, "Changes\n")
     try:
         # Without this, an unrelated or rewritten branch would be merged from nothing.
-        git.run("merge-base", "--is-ancestor", shot.head, start.head)
+        git.run("merge-base", "--is-ancestor", snapshot.head, start.head)
     except GitError as error:
         raise moved(order) from error
     try:
         merged = git.text("merge-tree", "--write-tree", "--no-messages", start.head, ours)
     except GitError as error:
-        raise moved(order, _in_both(git, shot, start)) from error
-    refuse_bare(shot.changes, _bare_folders(git, merged))
-    return replace(shot, head=start.head, tree=merged)
+        raise moved(order, _in_both(git, snapshot, start)) from error
+    refuse_bare(snapshot.changes, _bare_folders(git, merged))
+    return replace(snapshot, head=start.head, tree=merged)
 
 
 def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
@@ -48,11 +48,11 @@ def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
     return bare
 
 
-def _in_both(git: GitRepository, shot: Snapshot, start: BranchStart) -> tuple[str, ...]:
+def _in_both(git: GitRepository, snapshot: Snapshot, start: BranchStart) -> tuple[str, ...]:
     """Return the paths that both have changed; that of a folder where one has it as a file."""
-    theirs = [change.path for change in changes_of(git, shot.head, start.head)]
+    theirs = [change.path for change in changes_of(git, snapshot.head, start.head)]
     theirs = [path for path in theirs if not path.startswith(f"{worktree.STATE}/")]
-    ours = [change.path for change in shot.changes]
+    ours = [change.path for change in snapshot.changes]
     both = [path for path in ours if overlap((path,), theirs)]
     return tuple(both) or ANY_PATH
 

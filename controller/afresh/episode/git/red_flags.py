@@ -38,9 +38,9 @@ SINGLE_CHOICE = re.compile(
 _NO_SOURCE = re.compile(r"\.(?:md|rst|txt|adoc|lock)$|(?:^|/)(?:tests?|docs)/", re.IGNORECASE)
 
 
-def look_at(git: GitRepository, shot: Snapshot) -> tuple[str, ...]:
-    """Return a sentence for each hint in the changes of `shot`. Never raises."""
-    paths = [item.path for item in shot.changes if item.status in "ADM"]
+def look_at(git: GitRepository, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return a sentence for each hint in the changes of `snapshot`. Never raises."""
+    paths = [item.path for item in snapshot.changes if item.status in "ADM"]
     paths = [path for path in paths if not _NO_SOURCE.search(path)]
     if not paths:
         return ()
@@ -49,7 +49,7 @@ def look_at(git: GitRepository, shot: Snapshot) -> tuple[str, ...]:
             # Larger files count as binary, and so have no lines.
             *("-c", f"core.bigFileThreshold={LARGEST_FILE}", "-c", "core.quotePath=false"),
             *("diff-tree", "-r", "-p", "--unified=0", "--no-renames", "--no-color", "--no-prefix"),
-            *("--no-ext-diff", "--no-textconv", shot.head, shot.tree, "--"),
+            *("--no-ext-diff", "--no-textconv", snapshot.head, snapshot.tree, "--"),
             *(f":(literal){path}" for path in paths[:MOST_FILES]),
             index=git.git_dir / "none",  # else attributes of the agent's could say what is text
             timeout=LIMIT_SECONDS,

@@ -20,7 +20,7 @@ TASK = make_task()
 
 
 @dataclass(frozen=True)
-class Desk:
+class LaidOut:
     """The trusted repository, a commit in it, and that commit laid out for an agent."""
 
     git: GitRepository
@@ -29,7 +29,7 @@ class Desk:
     home: Path
 
     @classmethod
-    def prepare(cls, root: Path, files: Mapping[str, str] | None = None) -> "Desk":
+    def prepare(cls, root: Path, files: Mapping[str, str] | None = None) -> "LaidOut":
         """Lay out a commit with README.md and these files."""
         git = GitRepository(git_dir=root / "git")
         git.create()
