@@ -8,7 +8,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import Context
 from afresh.core.history import graph
-from afresh.core.orders import epic_of
+from afresh.core.history.plan_state import epic_of
 from afresh.core.planner import decide
 from afresh.core.policy.batches import MOST_IN_BATCH, batches
 from tests.make import (

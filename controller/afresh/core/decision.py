@@ -9,9 +9,9 @@ from afresh.api.package_status import SharedWait, SubtaskRecord, Usage
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Order
-from afresh.core.history.classify import Finished
+from afresh.core.history.classify import AttemptResult
 from afresh.core.history.transitions import NO_SYNCS, Syncs
-from afresh.core.observed import Episode, Member
+from afresh.core.observed import Member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +113,6 @@ Action = (
     | SetGate
     | OpenGate
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptResult:
-    """The end of an episode for one subtask, which this decision records."""
-
-    episode: Episode
-    member: Member
-    ended: Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

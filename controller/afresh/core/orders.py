@@ -1,7 +1,6 @@
 """From a package and its class to the Order of one episode. It holds no secret."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -16,7 +15,6 @@ from afresh.contract.order import (
     Author,
     Kept,
     Order,
-    PlanLine,
     Price,
     Repository,
     Step,
@@ -25,13 +23,12 @@ from afresh.contract.order import (
     Verify,
 )
 from afresh.contract.words import AdapterName, Marker, ServerTools
+from afresh.core.history.plan_state import goal_of, plan_of, title_of
 from afresh.core.history.replay import PackageState
 from afresh.core.history.transitions import is_last_chance
 from afresh.core.observed import Observed
 from afresh.core.programs import check_of, found_after
 from afresh.core.push_target import passed_after, push_target
-
-_EPIC = re.compile(r"[^.]*?(\d+)\.")
 
 
 def order_of(
@@ -106,49 +103,6 @@ def _repository(package: WorkPackage) -> Repository:
         submodules=tuple(Submodule(path=item.path, url=item.url) for item in spec.submodules),
         lfs=spec.lfs,
     )
-
-
-def goal_of(package: WorkPackage) -> str:
-    """Return the package's goal, or its name where it has none."""
-    return package.spec.goal or package.metadata.name
-
-
-def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple[PlanLine, ...]:
-    """Return the lines of the plan, in list order."""
-    return tuple(
-        PlanLine(
-            id=item.id,
-            title=title_of(item),
-            marker=_marker(records[item.id]),
-            revision=item.revision,
-            epic=epic_of(item),
-            commit=_commit(records[item.id]),
-        )
-        for item in package.spec.subtasks
-    )
-
-
-def _commit(record: SubtaskRecord) -> str | None:
-    """The commit that the repository must have."""
-    return (record.commit or None) if record.marker is Marker.DONE else None
-
-
-def title_of(entry: SubtaskEntry) -> str:
-    """Return the subtask's title, or its id where it has none."""
-    return entry.title or entry.id
-
-
-def epic_of(entry: SubtaskEntry) -> str:
-    """Return the epic: the field, else the number before the first dot of the id or the title."""
-    if entry.epic:
-        return entry.epic
-    matches = (_EPIC.match(text) for text in (entry.id, entry.title))
-    return next((match[1] for match in matches if match), "")
-
-
-def _marker(record: SubtaskRecord) -> Marker:
-    """A plan never shows another running subtask: that would tell of what is not there yet."""
-    return Marker.PENDING if record.marker is Marker.RUNNING else record.marker
 
 
 def _agent(package: WorkPackage, agent_class: AgentClass) -> Agent:

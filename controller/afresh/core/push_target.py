@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from afresh.api.work_package import WorkPackage
-from afresh.core.decision import AttemptResult
+from afresh.core.history.classify import AttemptResult
 from afresh.core.history.transitions import Syncs
 from afresh.core.job_inputs import generations_of
 from afresh.core.names import short_hash

@@ -21,7 +21,8 @@ from afresh.api.subtask import (
 from afresh.contract.outcomes import Next
 from afresh.contract.report import PHASES, Usage
 from afresh.contract.words import Outcome
-from afresh.core.decision import AttemptResult, Decision, StartEpisode
+from afresh.core.decision import Decision, StartEpisode
+from afresh.core.history.classify import AttemptResult
 from afresh.core.history.durations import Span, span_after
 from afresh.core.history.graph import satisfied
 from afresh.core.history.interventions import guidance_given, interventions_after

@@ -7,7 +7,8 @@ counts one too few.
 
 from afresh.api.work_package import WorkPackage
 from afresh.contract.words import Outcome
-from afresh.core.decision import AttemptResult, Decision, StartEpisode
+from afresh.core.decision import Decision, StartEpisode
+from afresh.core.history.classify import AttemptResult
 from afresh.core.history.episode_times import hand_over_seconds, phase_seconds, work_and_overhead
 from afresh.core.history.usage import TOKENS
 from afresh.core.observed import Episode, Observed

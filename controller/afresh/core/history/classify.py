@@ -21,7 +21,7 @@ from afresh.core.history.shared_causes import (
     trouble_at_end,
     trouble_at_start,
 )
-from afresh.core.observed import ContainerFacts, ContainerState, Episode, PodFacts
+from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 
 GRACE_PERIOD = timedelta(seconds=10)
 NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
@@ -55,6 +55,15 @@ class Finished:
     report: Report | None = None
     begun: bool = True
     trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptResult:
+    """The end of an episode for one subtask, which this decision records."""
+
+    episode: Episode
+    member: Member
+    ended: Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

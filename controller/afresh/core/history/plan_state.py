@@ -1,21 +1,25 @@
-"""Whether the plan on the branch says what the status says.
+"""The plan that the records make, and whether the branch has it.
 
 Episodes write the plan as they go. Where none could (a pod that was killed, a user's skip, an
 edited title), it is behind. Pure.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import SubtaskPhase
+from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import WorkPackage
 from afresh.contract import plan_file
+from afresh.contract.order import PlanLine
 from afresh.contract.report import Report
-from afresh.core.decision import AttemptResult
+from afresh.contract.words import Marker
+from afresh.core.history.classify import AttemptResult
 from afresh.core.history.replay import PackageState
 from afresh.core.observed import Observed
-from afresh.core.orders import goal_of, plan_of
 
+_EPIC = re.compile(r"[^.]*?(\d+)\.")
 WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 
 
@@ -49,3 +53,46 @@ def wanted_digest(package: WorkPackage, records: Sequence[SubtaskRecord]) -> str
     by_id = {record.id: record for record in records}
     plan = plan_file.Plan(goal=goal_of(package), lines=plan_of(package, by_id))
     return plan_file.digest(plan_file.render(plan))
+
+
+def goal_of(package: WorkPackage) -> str:
+    """Return the package's goal, or its name where it has none."""
+    return package.spec.goal or package.metadata.name
+
+
+def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple[PlanLine, ...]:
+    """Return the lines of the plan, in list order."""
+    return tuple(
+        PlanLine(
+            id=item.id,
+            title=title_of(item),
+            marker=_marker(records[item.id]),
+            revision=item.revision,
+            epic=epic_of(item),
+            commit=_commit(records[item.id]),
+        )
+        for item in package.spec.subtasks
+    )
+
+
+def _commit(record: SubtaskRecord) -> str | None:
+    """The commit that the repository must have."""
+    return (record.commit or None) if record.marker is Marker.DONE else None
+
+
+def title_of(entry: SubtaskEntry) -> str:
+    """Return the subtask's title, or its id where it has none."""
+    return entry.title or entry.id
+
+
+def epic_of(entry: SubtaskEntry) -> str:
+    """Return the epic: the field, else the number before the first dot of the id or the title."""
+    if entry.epic:
+        return entry.epic
+    matches = (_EPIC.match(text) for text in (entry.id, entry.title))
+    return next((match[1] for match in matches if match), "")
+
+
+def _marker(record: SubtaskRecord) -> Marker:
+    """A plan never shows another running subtask: that would tell of what is not there yet."""
+    return Marker.PENDING if record.marker is Marker.RUNNING else record.marker

@@ -14,9 +14,16 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.contract.outcomes import TABLE
 from afresh.contract.overlap import bounded
 from afresh.contract.words import Outcome, PushRefusal
-from afresh.core.decision import AttemptResult
 from afresh.core.history import transitions
-from afresh.core.history.classify import Finished, Running, Start, Verdict, sync_verdict, verdict_of
+from afresh.core.history.classify import (
+    AttemptResult,
+    Finished,
+    Running,
+    Start,
+    Verdict,
+    sync_verdict,
+    verdict_of,
+)
 from afresh.core.history.shared_waits import NO_WAITS, Waits, is_shared, waits_after
 from afresh.core.history.transitions import IN_EPISODE, NO_SYNCS, STALLING, Syncs
 from afresh.core.history.usage import usage_after

@@ -11,7 +11,7 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import Context
 from afresh.contract.words import ContextMode
 from afresh.core.history import graph
-from afresh.core.orders import epic_of
+from afresh.core.history.plan_state import epic_of
 
 MOST_IN_BATCH = 25
 
