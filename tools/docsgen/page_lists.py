@@ -23,6 +23,7 @@ TOP: Sequence[tuple[str, str]] = (
     ("How-to", "how-to"),
     ("Reference", "reference"),
     ("Security", "security.md"),
+    ("Architecture", "architecture.md"),
     ("Decisions", "decisions"),
     ("Comparison", "comparison.md"),
 )
