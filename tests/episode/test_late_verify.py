@@ -8,7 +8,7 @@ import pytest
 from afresh.contract.order import Order, Step, Verify
 from afresh.contract.words import Outcome
 from tests.episode.pod import Pod, Started, make_order, make_task
-from tests.episode.servers import Remote
+from tests.episode.servers import Remote, git
 
 KEY = "0123456789abcdef"
 
@@ -107,3 +107,6 @@ def test_verify_that_goes_while_the_agent_works_is_nobodys_failure(pod: Pod, rem
 
     assert pod.result.outcome is Outcome.INFRASTRUCTURE, pod.log
     assert "agentStarted" in report.phases
+    assert pod.result.warnings == ()
+    aside = git(remote.directory, "ls-tree", "-r", "--name-only", "refs/afresh/team-a/demo/T001")
+    assert "hello.txt" in aside.splitlines(), "what was paid for is lost"

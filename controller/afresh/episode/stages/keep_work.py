@@ -4,19 +4,18 @@ Owns which failures leave work to keep. Nothing here changes an outcome: what fa
 warning. With the limit of `side_ref` it takes less than a minute, which the pod's deadline leaves.
 """
 
-from afresh.contract.words import Outcome
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import side_ref
 from afresh.episode.state import SubtaskState, given
 
-# The remote has just failed; asking it again only takes time.
-NO_REMOTE = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH})
-
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Push the changes to the side ref, unless there are none or they are kept already."""
+    """Push the changes to the side ref, unless there are none or they are kept already.
+
+    A git server that has just failed is not asked again: it only takes time.
+    """
     left, result = given(state.snapshot), given(state.result)
-    if not left.changes or result.unpushed or result.outcome in NO_REMOTE:
+    if not left.changes or result.unpushed or result.is_servers:
         return
     context.reporter.stage("aside")
     warning = side_ref.keep(context, state.task, left.head, left.tree)
