@@ -279,6 +279,39 @@ def test_the_first_episode_that_meets_a_cause_closes_its_gate_and_waits_itself()
     assert decision.message.startswith(f"Correct the image {IMAGE}")
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"state": "Waiting", "reason": "CreateContainerConfigError"},
+        {"state": "Waiting", "reason": "InvalidImageName"},
+        {"state": "Terminated", "reason": "StartError"},
+    ],
+    ids=lambda fields: fields["reason"],
+)
+def test_a_container_of_the_clusters_that_cannot_start_is_a_cause_for_all(
+    fields: dict[str, Any],
+) -> None:
+    waiting = [make_container(name, "Waiting") for name in ("runner", "agent", "verify")]
+    added = make_container("istio-init", message='secret "ca" not found', **fields)
+
+    decision = decide(seen_at(episodes=(make_episode("A", pod=make_pod(added, *waiting)),)))
+
+    assert decision.wait is not None
+    assert (decision.wait.cause, decision.wait.key, decision.wait.step) == ("ImagePull", "added", 1)
+    assert (decision.phase, decision.reason, starts_of(decision)) == ("Stalled", "Config", [])
+    assert "istio-init" in decision.message
+    assert decision.records[0].not_before is None, "it waits at the gate"
+
+
+@pytest.mark.parametrize("name", ["runner", "agent", "verify"])
+def test_a_container_of_ours_that_cannot_start_is_the_packages_own(name: str) -> None:
+    waiting = make_container(name, "Waiting", reason="CreateContainerConfigError")
+
+    decision = decide(seen_at(episodes=(make_episode("A", pod=make_pod(waiting)),)))
+
+    assert (decision.wait, decision.reason) == (None, "Config")
+
+
 TRIES = [
     pytest.param({}, AHEAD, None, [], id="it is not time yet"),
     pytest.param({}, PAST, None, ["A"], id="it is time"),

@@ -20,6 +20,7 @@ from afresh.core.history.shared_causes import (
     Trouble,
     trouble_at_end,
     trouble_at_start,
+    trouble_of_added,
 )
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 
@@ -336,7 +337,15 @@ def _bad_start(container: ContainerFacts) -> Finished:
         "command needs.",
         container.message,
     )
-    return Finished(outcome=Outcome.CONFIG, message=message)
+    return _never_starts(container, message)
+
+
+def _never_starts(container: ContainerFacts, message: str) -> Finished:
+    return Finished(
+        outcome=Outcome.CONFIG,
+        message=message,
+        trouble=trouble_of_added(container.name, message),
+    )
 
 
 def _bad_image(container: ContainerFacts) -> Finished:
@@ -348,7 +357,7 @@ def _bad_image(container: ContainerFacts) -> Finished:
         f"{owner}.",
         _words(container),
     )
-    return Finished(outcome=Outcome.CONFIG, message=message)
+    return _never_starts(container, message)
 
 
 def _pull(container: ContainerFacts) -> str:

@@ -222,6 +222,13 @@ def _image_trouble(container: str, image: str, said: str) -> Trouble:
     )
 
 
+def trouble_of_added(container: str, message: str) -> Trouble | None:
+    """Return the trouble of a container that cannot start, if the cluster adds it to each pod."""
+    if container in (RUNNER, AGENT, VERIFY):
+        return None
+    return Trouble(cause=Cause.IMAGE, subject=ADDED, reason=str(Outcome.CONFIG), message=message)
+
+
 def _fit_trouble(said: str) -> Trouble:
     return Trouble(
         cause=Cause.FIT,
