@@ -8,9 +8,11 @@ UV_VERSION := 0.13.9
 CLUSTER ?= own
 MODEL ?= scripted
 INSTALL ?= helm
+# A file at a time per core; the files that take longest begin first (tests/conftest.py).
+SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test check unit apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
+.PHONY: help demo demo-down test check unit slow apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
 
 help: ## Show what can be done
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,8 +39,11 @@ check: .venv/.ready ## Format, lint, types, import contracts, generated files
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
 	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate --check docs
 
-unit: .venv/.ready ## The tests that need no cluster (minutes)
-	$(PYTHON) -m pytest -q -n auto --dist loadfile -m "not apiserver and not cluster"
+unit: .venv/.ready ## The tests that need no cluster, but those of slow
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m "not slow and not apiserver and not cluster"
+
+slow: .venv/.ready ## The real agent programs, and an operator that dies at every write
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m slow
 
 apiserver: .venv/.ready ## The tests on a real etcd and API server
 	$(PYTHON) -m pytest -q -m apiserver

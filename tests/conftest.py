@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.left_out import LEFT_OUT, said
 from tests.monitoring.prometheus import programs
 
 settings.register_profile(
@@ -23,6 +24,21 @@ settings.register_profile(
     "random", parent=settings.get_profile("same"), derandomize=False, max_examples=5000
 )
 settings.load_profile("same")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where tests run side by side, let the files begin first that take longest."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: [item.get_closest_marker(mark) is None for mark in LEFT_OUT])
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which kinds of tests the run has left out, and what runs them."""
+    for line in said(config.option.markexpr):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

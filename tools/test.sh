@@ -32,8 +32,8 @@ else
 fi
 make --no-print-directory check
 code=0
-.venv/bin/python -m pytest -q -n auto --dist loadfile -m "$quick" || code=1
+.venv/bin/python -m pytest -q --durations=25 -n auto --dist loadfile --no-loadscope-reorder -m "$quick" || code=1
 if [ "$quick" = "not cluster" ]; then
-    .venv/bin/python -m pytest -q -m cluster || code=1
+    .venv/bin/python -m pytest -q --durations=25 -m cluster || code=1
 fi
 exit "$code"

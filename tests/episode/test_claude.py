@@ -17,6 +17,7 @@ from tests.episode.report_endpoint import listening
 from tests.episode.servers import SCRIPTS, Remote, serving
 from tools.fakemodel.tests.claude_cli import install
 
+pytestmark = pytest.mark.slow
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
 PRICE = Price(

@@ -15,6 +15,7 @@ from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.servers import SCRIPTS, Remote, git, serving
 
+pytestmark = pytest.mark.slow
 BRANCH = "afresh/demo"
 CODEX = next(program for program in PROGRAMS if program.adapter is AdapterName.CODEX)
 

@@ -17,6 +17,7 @@ from tests.episode.servers import SCRIPTS, Remote, serving
 from tests.episode.upstream import providing, streams
 from tests.programs import node_folder, npm_program
 
+pytestmark = pytest.mark.slow
 KEY = "a-key-of-the-gemini-api-0123456789"
 BRANCH = "afresh/demo"
 

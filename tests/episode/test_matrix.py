@@ -21,6 +21,7 @@ from tests.episode.matrix import (
 )
 from tests.episode.servers import serving
 
+pytestmark = pytest.mark.slow
 CELLS = {
     f"{program.name}, {answer.name}": (program, answer)
     for program, answer in (

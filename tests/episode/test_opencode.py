@@ -14,6 +14,7 @@ from tests.episode.recorder import recording
 from tests.episode.servers import Remote, serving
 from tests.programs import npm_program
 
+pytestmark = pytest.mark.slow
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
 

@@ -13,6 +13,7 @@ from afresh.kube.client import JOBS, PODS
 from tests.kube.journeys import JOURNEYS, LONG, Journey, by_subtask, entries
 from tests.kube.world import KEY, World, check_rest, make_world, side_effects
 
+pytestmark = pytest.mark.slow
 MATRIX = pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.left_out import LEFT_OUT, said
 from tests.project.makefile import PHONY, ROOT, TARGETS, called
 
 PAGES = [
@@ -48,3 +49,20 @@ def test_a_target_that_needs_a_version_says_so_in_one_sentence(target: str, tmp_
 
     assert done.returncode == 2
     assert 'error: "" is no version: write three numbers, such as VERSION=1.2.3.' in done.stderr
+
+
+def test_a_run_names_for_each_kind_that_it_leaves_out_the_target_that_runs_it() -> None:
+    lines = said("not slow and not apiserver and not cluster")
+
+    assert [called(line) for line in lines] == [{"slow"}, {"apiserver"}, {"e2e"}]
+    assert said("apiserver") == []
+    assert said("") == []
+
+
+def test_unit_leaves_out_every_kind_that_can_be_left_out() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "unit"],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+
+    assert all(f"not {mark}" in done.stdout for mark in LEFT_OUT)

@@ -64,7 +64,7 @@ def test_a_workflow_calls_targets_that_exist(path: Path) -> None:
 def test_a_change_is_tried_by_every_kind_of_test() -> None:
     named = called("\n".join(steps(GITHUB / "workflows" / "ci.yml", "run")))
 
-    assert {"check", "unit", "site", "apiserver", "e2e", "e2e-kind"} <= named
+    assert {"check", "unit", "slow", "site", "apiserver", "e2e", "e2e-kind"} <= named
 
 
 def test_the_unit_tests_have_the_packages_that_the_whole_run_installs() -> None:

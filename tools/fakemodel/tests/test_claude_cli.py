@@ -13,6 +13,8 @@ from tests.server_process import TIMEOUT_SECONDS, Server
 from tools.fakemodel.tests.claude_cli import Claude, install
 from tools.fakemodel.tests.model_client import SUBTASKS, subtask_brief
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def cli_path() -> Path:
