@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from afresh.api.agent_class import AgentClass
-from afresh.api.crd import KINDS, Kind, build_crd, main, render
+from afresh.api.crd import KINDS, KindNames, build_crd, main, render
 from afresh.api.work_package import WorkPackage
 from tests.api.manifests import (
     Manifest,
@@ -29,7 +29,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 @each_kind
-def test_committed_file_compared_with_the_models_is_current(kind: Kind) -> None:
+def test_committed_file_compared_with_the_models_is_current(kind: KindNames) -> None:
     assert (CRDS / f"{kind.plural}.yaml").read_text() == render(kind)
 
 
@@ -38,12 +38,12 @@ def test_crds_folder_listed_holds_nothing_else() -> None:
 
 
 @each_kind
-def test_crd_measured_is_below_100_kb(kind: Kind) -> None:
+def test_crd_measured_is_below_100_kb(kind: KindNames) -> None:
     assert len(render(kind).encode()) < 100_000
 
 
 @each_kind
-def test_every_field_explained_has_a_description(kind: Kind) -> None:
+def test_every_field_explained_has_a_description(kind: KindNames) -> None:
     fields = _schema(kind)["properties"]
 
     undescribed = [
@@ -57,7 +57,7 @@ def test_every_field_explained_has_a_description(kind: Kind) -> None:
 
 
 @each_kind
-def test_status_read_has_no_defaults(kind: Kind) -> None:
+def test_status_read_has_no_defaults(kind: KindNames) -> None:
     status = _schema(kind)["properties"]["status"]
 
     assert [path for path, field in _fields(status, "status") if "default" in field] == []
@@ -87,7 +87,7 @@ def test_columns_listed_are_the_documented_ones_and_the_wide_ones_come_last(
 
 
 @each_kind
-def test_paths_of_columns_and_selectors_looked_up_exist(kind: Kind) -> None:
+def test_paths_of_columns_and_selectors_looked_up_exist(kind: KindNames) -> None:
     version = build_crd(kind)["spec"]["versions"][0]
     shown = [*version["additionalPrinterColumns"], *version["selectableFields"]]
     # A condition is picked from the list by its type.
@@ -206,12 +206,12 @@ def test_command_run_on_a_missing_folder_says_so(
     assert "is not a directory" in capsys.readouterr().err
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> KindNames:
     return next(kind for kind in KINDS if kind.name == name)
 
 
 @functools.cache
-def _schema(kind: Kind) -> Manifest:
+def _schema(kind: KindNames) -> Manifest:
     version = build_crd(kind)["spec"]["versions"][0]
     schema: Manifest = version["schema"]["openAPIV3Schema"]
     return schema

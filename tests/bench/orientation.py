@@ -22,10 +22,10 @@ from afresh.contract.words import CredentialsMode, Marker, Outcome
 from tests.episode.matrix import BRANCH, KEY, PROGRAMS, Program, episode_pod
 from tests.episode.pod import make_order, make_task
 from tests.episode.servers import Remote, serving_git
-from tools.fakemodel.model_dialect import Asked, Dialect
+from tools.fakemodel.model_dialect import Dialect, MessageRequest
 from tools.fakemodel.model_script import Call, Conversation, Reply, Tool, run, write_file
 from tools.fakemodel.model_server import ModelServer, _ModelHandler, _turn
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 MODULES = 120
 WANTED = "issue"
@@ -75,7 +75,7 @@ class RuleServer(ModelServer):
         self.RequestHandlerClass = _CountingHandler
         self.spent = Spent()
 
-    def respond(self, conversation: Conversation) -> tuple[str, Turn]:
+    def respond(self, conversation: Conversation) -> tuple[str, ModelTurn]:
         """Answer as the rule says."""
         return "rule", _turn(next_reply(conversation.brief, conversation.results), conversation)
 
@@ -86,7 +86,7 @@ class _CountingHandler(_ModelHandler):
     def log_message(self, *_: Any) -> None:
         """Print nothing: the table is the output."""
 
-    def _converse(self, dialect: Dialect, asked: Asked) -> None:
+    def _converse(self, dialect: Dialect, asked: MessageRequest) -> None:
         spent, conversation = self.server.spent, asked.conversation
         # A request without tools is the program's own, such as for a title.
         if conversation.tools and not spent.has_changed:

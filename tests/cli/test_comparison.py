@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from afresh.api.repository import Repository
+from afresh.api.repository import RepositorySpec
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import Context, WorkPackageSpec
+from afresh.api.work_package import ContextSpec, WorkPackageSpec
 from afresh.cli.report import comparison
 from afresh.cli.report.comparison import Comparison, Told, compare
 from afresh.cli.report.comparison_table import write_comparison_markdown, write_terminal
@@ -211,8 +211,8 @@ def test_every_field_that_a_user_writes_is_compared_or_left_out_on_purpose():
     entry = {*comparison.ASKED, *comparison.REMARKED, "id", "revision", "revision_reason"}
 
     assert spec == WorkPackageSpec.model_fields.keys()
-    assert repository == Repository.model_fields.keys()
-    assert {*comparison.CONTEXT_SURROUNDINGS, "mode"} == Context.model_fields.keys()
+    assert repository == RepositorySpec.model_fields.keys()
+    assert {*comparison.CONTEXT_SURROUNDINGS, "mode"} == ContextSpec.model_fields.keys()
     assert entry == SubtaskEntry.model_fields.keys()
 
 

@@ -10,7 +10,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.printable import markdown_line, plain_line, plain_lines, quoted
 from afresh.cli.report.branch_files import Notes
 from afresh.cli.report.markdown import write_markdown
-from afresh.cli.report.report import Report, report_on
+from afresh.cli.report.report import PackageReport, report_on
 from tests.make import NOW, make_child, make_entry, make_package, make_record
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -43,7 +43,7 @@ CHILDREN = {
 }  # fmt: skip
 
 
-def told(package: WorkPackage, notes: Notes = NONE, **attempts: Any) -> Report:
+def told(package: WorkPackage, notes: Notes = NONE, **attempts: Any) -> PackageReport:
     """The report on a package, with the attempts of some of its subtasks."""
     children = [make_child(package, id, attempts=kept) for id, kept in attempts.items()]
     return report_on(package, children, notes, NOW)

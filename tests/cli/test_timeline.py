@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from afresh.cli.report.branch_files import Notes
-from afresh.cli.report.report import Row, report_on
-from afresh.cli.report.timeline import FOLD_WIDTH, WIDTH, Kind, Line, Span, line_of, spans_of
+from afresh.cli.report.report import SubtaskRow, report_on
+from afresh.cli.report.timeline import (
+    FOLD_WIDTH,
+    WIDTH,
+    Line,
+    SpanKind,
+    TimelineSpan,
+    line_of,
+    spans_of,
+)
 from tests.make import NOW, make_child, make_entry, make_package, make_record, seconds
 
 
@@ -20,13 +28,13 @@ def iso(second: float) -> str:
     return f"{at(second):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def episode(start: float, end: float) -> Span:
-    return Span(kind=Kind.EPISODE, start=at(start), end=at(end))
+def episode(start: float, end: float) -> TimelineSpan:
+    return TimelineSpan(kind=SpanKind.EPISODE, start=at(start), end=at(end))
 
 
 def row(
     phase: str, attempts: list[dict[str, Any]], changes: list[dict[str, Any]], reason: str = ""
-) -> Row:
+) -> SubtaskRow:
     record = make_record("A", phase=phase, attempts=len(attempts), reason=reason).to_manifest()
     package = make_package([make_entry("A")], status={"subtasks": [record]})
     child = make_child(package, "A", attempts=attempts, transitions=changes)
@@ -42,7 +50,7 @@ def to(phase: str, second: float, reason: str = "") -> dict[str, Any]:
     return {"time": iso(second), "to": phase, "reason": reason}
 
 
-def told(spans: tuple[Span, ...]) -> list[tuple[str, float, float]]:
+def told(spans: tuple[TimelineSpan, ...]) -> list[tuple[str, float, float]]:
     return [
         (span.kind, (span.start - NOW).total_seconds(), (span.end - NOW).total_seconds())
         for span in spans
@@ -82,7 +90,9 @@ SPANS = [
 
 
 @pytest.mark.parametrize(("row_", "want"), SPANS)
-def test_history_of_a_subtask_becomes_these_spans(row_: Row, want: list[tuple[str, float, float]]):
+def test_history_of_a_subtask_becomes_these_spans(
+    row_: SubtaskRow, want: list[tuple[str, float, float]]
+):
     assert told(spans_of(row_, at(1000))) == want
 
 
@@ -103,7 +113,7 @@ def test_long_stretch_in_which_nothing_ran_is_folded_to_a_narrow_strip():
 
 
 def test_wait_for_a_person_alone_does_not_stretch_the_line():
-    person = Span(kind=Kind.PERSON, start=at(60), end=at(90_000))
+    person = TimelineSpan(kind=SpanKind.PERSON, start=at(60), end=at(90_000))
 
     line = line_of([episode(0, 60), person])
 

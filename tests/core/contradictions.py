@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from afresh.api.package_status import SubtaskRecord, WorkPackageStatus
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
-from afresh.contract.outcomes import TABLE, Next
+from afresh.contract.outcomes import TABLE, NextStep
 from afresh.contract.words import Marker
 from afresh.core.history.graph import satisfied
 from afresh.core.history.transitions import IN_EPISODE, MARKERS
@@ -59,5 +59,5 @@ def _of_record(record: SubtaskRecord) -> Iterator[str]:
     ):  # fmt: skip
         yield f"{record.id} is pending for the reason {record.reason}"
     row = next((row for outcome, row in TABLE.items() if outcome == record.reason), None)
-    if row and row.next is Next.REVIEW and record.marker is not Marker.NEEDS_REVIEW:
+    if row and row.next is NextStep.REVIEW and record.marker is not Marker.NEEDS_REVIEW:
         yield f"{record.id} ended {record.reason} and nobody is asked"

@@ -6,7 +6,7 @@ import pytest
 
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import Context
+from afresh.api.work_package import ContextSpec
 from afresh.core.history import graph
 from afresh.core.history.plan_state import epic_of
 from afresh.core.planner import decide
@@ -36,7 +36,7 @@ def sizes(entries: list[dict[str, Any]], **context: Any) -> list[int]:
     records = {entry.id: make_record(entry.id) for entry in package.spec.subtasks}
     found = []
     while due := graph.ready(package.spec.subtasks, records):
-        first = batches(package.spec.subtasks, records, due, Context.model_validate(context))[0]
+        first = batches(package.spec.subtasks, records, due, ContextSpec.model_validate(context))[0]
         found.append(len(first))
         done = {e.id: make_record(e.id, phase=SubtaskPhase.DONE, reason="Verified") for e in first}
         records |= done

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afresh.api.package_status import Usage
+from afresh.api.package_status import UsageStatus
 from afresh.api.phases import SubtaskPhase
-from afresh.api.work_package import Budget as Limits
+from afresh.api.work_package import BudgetSpec
 from afresh.contract.order import LEAST_TOKENS, Budget
-from afresh.contract.report import Usage as Spent
+from afresh.contract.report import Usage
 from afresh.contract.words import Outcome
 from afresh.core.decision import StartEpisode
 from afresh.core.history.budget import shares
@@ -131,7 +131,7 @@ def test_fewer_start_when_the_rest_is_too_small_to_be_shared(limits: dict[str, A
 
 def test_an_episode_that_was_stopped_by_its_share_starts_again_with_what_others_left() -> None:
     package = package_with({"maxTokens": 10000}, ids="AB", parallelism=2)
-    stopped = make_report(Outcome.BUDGET_EXCEEDED, "A", usage=Spent(input_tokens=2000))
+    stopped = make_report(Outcome.BUDGET_EXCEEDED, "A", usage=Usage(input_tokens=2000))
     live = (
         make_episode("A", report=stopped, budget=Budget(max_tokens=2000)),
         make_episode("B", budget=Budget(max_tokens=2000)),
@@ -154,7 +154,7 @@ def test_a_subtask_is_not_begun_again_with_as_little_as_was_not_enough(
     share: Budget, want_failed: bool
 ) -> None:
     package = package_with({"maxTokens": 9000, "maxCostUSD": "1"}, ids="A")
-    stopped = make_report(Outcome.BUDGET_EXCEEDED, "A", usage=Spent(input_tokens=3000))
+    stopped = make_report(Outcome.BUDGET_EXCEEDED, "A", usage=Usage(input_tokens=3000))
     episode = make_episode("A", report=stopped, budget=share)
 
     decision = decided(package, [make_record("A", **RUNNING)], episodes=(episode,))
@@ -180,8 +180,8 @@ def test_what_was_not_enough_holds_back_no_other_subtask_and_ends_with_a_raised_
 def test_what_is_set_aside_is_never_more_than_what_is_left(
     limit: int, used: int, held: list[int], starts: int
 ) -> None:
-    limits = Limits(max_tokens=limit, max_cost_usd=Decimal(limit) / 10_000)
-    usage = Usage(input_tokens=used, cost_usd=Decimal(used) / 10_000)
+    limits = BudgetSpec(max_tokens=limit, max_cost_usd=Decimal(limit) / 10_000)
+    usage = UsageStatus(input_tokens=used, cost_usd=Decimal(used) / 10_000)
     live: list[Episode] = [
         make_episode(budget=Budget(max_tokens=n, max_cost_usd=f"0.{n:04}")) for n in held
     ]

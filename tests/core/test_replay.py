@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.api.phases import SubtaskPhase
-from afresh.contract.outcomes import PRECEDENCE, TABLE, Next, backoff_after, probe_after
+from afresh.contract.outcomes import PRECEDENCE, TABLE, NextStep, backoff_after, probe_after
 from afresh.contract.report import Usage
 from afresh.contract.words import Marker, Outcome
 from afresh.core.decision import StartEpisode
@@ -118,7 +118,7 @@ def test_an_uncounted_outcome_neither_counts_nor_resets(outcome: Outcome) -> Non
     assert take_in(outcome, consecutive_failures=2).consecutive_failures == 2
 
 
-@pytest.mark.parametrize("outcome", [o for o in Outcome if TABLE[o].next is Next.REVIEW])
+@pytest.mark.parametrize("outcome", [o for o in Outcome if TABLE[o].next is NextStep.REVIEW])
 def test_what_only_a_person_can_decide_is_marked_at_once(outcome: Outcome) -> None:
     assert take_in(outcome).marker is Marker.NEEDS_REVIEW
 

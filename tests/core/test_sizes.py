@@ -20,7 +20,7 @@ from afresh.api.package_status import (
     Review,
     SharedWait,
     SubtaskRecord,
-    Usage,
+    UsageStatus,
     WorkPackageStatus,
 )
 from afresh.api.phases import PackagePhase, SubtaskPhase
@@ -36,7 +36,7 @@ from afresh.api.subtask import (
     Intervention,
     SubtaskObjectStatus,
     Transition,
-    VerifyResult,
+    VerifyStatus,
 )
 from afresh.contract.report import PHASES
 from afresh.contract.words import ContextMode, Marker, Outcome
@@ -99,7 +99,7 @@ def test_the_largest_status_of_a_package_leaves_room_in_its_object(text: str) ->
             ),
         conflicts=("c" * 80,) * 8,
         push_passed="f" * 16, programs=("f" * 16,) * 32,
-        usage=Usage(episodes=1000, transient_retries=1000, **TOKENS),
+        usage=UsageStatus(episodes=1000, transient_retries=1000, **TOKENS),
         subtasks=records,
         reviews=tuple(
             Review(id=record.id, reason=record.reason, message=record.message)
@@ -117,7 +117,7 @@ def test_the_largest_status_of_a_subtask_leaves_room_in_its_object(text: str) ->
         number=1000, job_name="j" * 63, context_mode=ContextMode.FRESH_PER_SUBTASK,
         start_time=LATE, completion_time=LATE, outcome=OUTCOME, message=text, summary=text,
         exit_code=255, turns=1000, usage=TOKENS,
-        verify=VerifyResult(exit_code=124, duration_seconds=86_400.123, tail=text),
+        verify=VerifyStatus(exit_code=124, duration_seconds=86_400.123, tail=text),
         warnings=(text,) * 16, log_tail=text,
         phases=dict.fromkeys(PHASES, 86_400.123),
     )  # fmt: skip

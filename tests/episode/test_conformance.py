@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from afresh.contract import codec
-from afresh.contract.conformance import REQUIREMENTS, Findings, Verdict
+from afresh.contract.conformance import REQUIREMENTS, CheckResult, Findings
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, CredentialsMode
 from tests.episode.pod import LIMIT_SECONDS, Pod, make_order
@@ -28,7 +28,7 @@ urllib.request.urlopen(request)
 """
 
 
-def tried(pod: Pod, agent: Agent) -> dict[str, tuple[Verdict, str]]:
+def tried(pod: Pod, agent: Agent) -> dict[str, tuple[CheckResult, str]]:
     """Run a trial; return what came of each requirement."""
     started = replace(pod, program="afresh.episode.conformance").start(
         make_order("", "", agent=agent)
@@ -50,8 +50,10 @@ def image_with(pod: Pod, script: str) -> None:
     pod.image_environment = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
-def failed(found: dict[str, tuple[Verdict, str]]) -> dict[str, str]:
-    return {name: detail for name, (verdict, detail) in found.items() if verdict is Verdict.FAILED}
+def failed(found: dict[str, tuple[CheckResult, str]]) -> dict[str, str]:
+    return {
+        name: detail for name, (verdict, detail) in found.items() if verdict is CheckResult.FAILED
+    }
 
 
 def test_image_that_can_do_everything_conforms(pod: Pod):
@@ -60,7 +62,7 @@ def test_image_that_can_do_everything_conforms(pod: Pod):
     found = tried(pod, CLAUDE)
 
     assert failed(found) == {}, pod.log
-    assert {verdict for verdict, _ in found.values()} == {Verdict.PASSED}
+    assert {verdict for verdict, _ in found.values()} == {CheckResult.PASSED}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_after_a_missing_program_nothing_else_is_tried(pod: Pod):
     found = tried(pod, Agent(adapter=AdapterName.COMMAND, command=("no-such-program",)))
 
     assert list(failed(found)) == ["program"]
-    assert found["clean"][0] is found["git"][0] is Verdict.NOT_TRIED
+    assert found["clean"][0] is found["git"][0] is CheckResult.NOT_TRIED
 
 
 def test_shell_that_can_set_no_process_limit_does_not_conform(pod: Pod):
@@ -118,6 +120,6 @@ def test_command_is_tried_for_what_the_container_promises_only(pod: Pod):
     found = tried(pod, Agent(adapter=AdapterName.COMMAND, command=("cat",)))
 
     assert failed(found) == {}
-    assert [name for name, (verdict, _) in found.items() if verdict is Verdict.NOT_TRIED] == [
+    assert [name for name, (verdict, _) in found.items() if verdict is CheckResult.NOT_TRIED] == [
         "starts", "model", "version",
     ]  # fmt: skip

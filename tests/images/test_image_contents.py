@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.cluster import tool
 from tools.release.build import sources_of
-from tools.release.oci_image import Entry, Image, LayerShelf, read
+from tools.release.oci_image import ArchiveEntry, Image, LayerShelf, read
 from tools.release.package_list import debian_files, is_wanted, packages
 from tools.singlenode import images
 from tools.singlenode.image_recipe import all_images
@@ -53,7 +53,7 @@ def image() -> Found:
     return find
 
 
-def files(image: Image) -> list[Entry]:
+def files(image: Image) -> list[ArchiveEntry]:
     return [entry for entry in image.entries.values() if entry.kind == tarfile.REGTYPE]
 
 

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,18 @@ def test_functions_are_short_and_classes_have_names_that_say_something(path: Pat
             assert code_lines(node) <= LONGEST_FUNCTION, node.name
         if isinstance(node, ast.ClassDef):
             assert not VAGUE_CLASS.fullmatch(node.name), node.name
+
+
+def public_classes(text: str) -> Iterator[ast.ClassDef]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+
+
+def test_every_public_class_has_a_name_of_its_own() -> None:
+    places = defaultdict(list)
+    for path in PRODUCT:
+        for node in public_classes(path.read_text()):
+            places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

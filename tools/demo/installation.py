@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from string import Template
 
-from tools.demo.target import REPOSITORY, DemoError, Target, progress
+from tools.demo.target import REPOSITORY, DemoCluster, DemoError, progress
 
 SYSTEM = "afresh-system"
 CHARTS = REPOSITORY / "charts"
@@ -18,7 +18,7 @@ OPERATORS = "app.kubernetes.io/name=afresh,app.kubernetes.io/component=operator"
 OVERLAY = REPOSITORY / "tools" / "demo" / "manifests" / "kustomization.yaml"
 
 
-def refuse_anothers(target: Target) -> None:
+def refuse_anothers(target: DemoCluster) -> None:
     """Raise DemoError where an operator is, in any namespace, that no demo has installed."""
     # Two would both run every package, and share the names of what belongs to no namespace.
     found = json.loads(target.kubectl("get", "deployments", "-A", "-l", OPERATORS, "-o", "json"))
@@ -30,7 +30,7 @@ def refuse_anothers(target: Target) -> None:
             )
 
 
-def install_with_helm(target: Target) -> None:
+def install_with_helm(target: DemoCluster) -> None:
     """Install the CRDs and the operator, and wait until it is ready. Raises DemoError."""
     with progress.step("installing the operator with Helm"):
         target.run(
@@ -45,7 +45,7 @@ def install_with_helm(target: Target) -> None:
         )  # fmt: skip
 
 
-def install_with_kustomize(target: Target) -> None:
+def install_with_kustomize(target: DemoCluster) -> None:
     """Do the same without Helm. Raises DemoError."""
     with progress.step("installing the operator with kubectl"), tempfile.TemporaryDirectory() as at:
         values = {"IMAGES": target.images, "TAG": target.tag, "STARTED": f"{time.time():.0f}"}
@@ -59,7 +59,7 @@ def install_with_kustomize(target: Target) -> None:
         )
 
 
-def remove_operator(target: Target) -> None:
+def remove_operator(target: DemoCluster) -> None:
     """Take the operator off, however it was installed; the CRDs stay. Raises DemoError."""
     target.run("helm", "uninstall", "afresh", "--namespace", SYSTEM, "--ignore-not-found")
     target.kubectl(

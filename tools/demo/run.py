@@ -17,8 +17,8 @@ from tools.demo.installation import INSTALLERS, refuse_anothers, remove_operator
 from tools.demo.target import (
     IMAGES,
     REPOSITORY,
+    DemoCluster,
     DemoError,
-    Target,
     current,
     own,
     progress,
@@ -94,7 +94,7 @@ def _api_key(model: str) -> str:
     return key
 
 
-def start_servers(target: Target, api_key: str) -> None:
+def start_servers(target: DemoCluster, api_key: str) -> None:
     """Start the demo's namespace anew with its two servers and their secrets."""
     with progress.step("starting a git server and a model server"):
         _delete_namespace(target)
@@ -111,7 +111,7 @@ def start_servers(target: Target, api_key: str) -> None:
             )
 
 
-def _remove(target: Target) -> int:
+def _remove(target: DemoCluster) -> int:
     """Take everything of the demo off somebody's cluster but the CRDs, which may be in use."""
     refuse_anothers(target)
     with progress.step("removing the demo, its secrets and the operator"):
@@ -122,7 +122,7 @@ def _remove(target: Target) -> int:
     return 0
 
 
-def _delete_namespace(target: Target) -> None:
+def _delete_namespace(target: DemoCluster) -> None:
     """Delete the demo's namespace. Raises DemoError if it is not the demo's."""
     found = target.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "json")
     if not found.strip():
@@ -133,7 +133,7 @@ def _delete_namespace(target: Target) -> None:
     target.kubectl("delete", "namespace", NAMESPACE, "--timeout=120s")
 
 
-def _apply_package(target: Target, model: str) -> None:
+def _apply_package(target: DemoCluster, model: str) -> None:
     model_url = REAL_ENDPOINT if model == "real" else address(target, "model")
     values = {"IMAGES": target.images, "TAG": target.tag, "MODEL_URL": model_url}
     with progress.step("applying the AgentClass and the WorkPackage"):
@@ -141,7 +141,7 @@ def _apply_package(target: Target, model: str) -> None:
         _apply(target, "work-package.yaml", GIT_URL=address(target, "git"))
 
 
-def _follow(target: Target) -> dict[str, Any]:
+def _follow(target: DemoCluster) -> dict[str, Any]:
     """Print the package's row at each change until it ends; return the package."""
     progress.say(f"following the package: kubectl get wp {PACKAGE} -n {NAMESPACE} --watch")
     watch = target.start("kubectl", "get", "wp", PACKAGE, "-n", NAMESPACE, "--watch")
@@ -163,7 +163,7 @@ def _follow(target: Target) -> dict[str, Any]:
     raise DemoError(f"the package did not end within {PATIENCE_SECONDS} s: {target.kubectl_line}")
 
 
-def _show(target: Target) -> None:
+def _show(target: DemoCluster) -> None:
     print()
     print(target.kubectl("get", "wp,st", "-n", NAMESPACE))
     print(_git(target, "log", "--format=%h %an  %s", f"afresh/{PACKAGE}"))
@@ -171,7 +171,7 @@ def _show(target: Target) -> None:
     print(f"Look for yourself; it stays until {target.removal}:\n  {target.kubectl_line}")
 
 
-def _judge(target: Target, package: dict[str, Any]) -> int:
+def _judge(target: DemoCluster, package: dict[str, Any]) -> int:
     """Believe the branch, not the status: every done subtask's commit must be on it."""
     status = package["status"]
     commits = set(_git(target, "log", "--format=%H", f"main..afresh/{PACKAGE}").split())
@@ -186,7 +186,7 @@ def _judge(target: Target, package: dict[str, Any]) -> int:
     return 0
 
 
-def _git(target: Target, *arguments: str) -> str:
+def _git(target: DemoCluster, *arguments: str) -> str:
     """Run git on the git server's own repository."""
     return target.kubectl(
         "exec", "-n", NAMESPACE, "deployment/git", "--",
@@ -194,12 +194,12 @@ def _git(target: Target, *arguments: str) -> str:
     )  # fmt: skip
 
 
-def _apply(target: Target, manifest: str, **values: str) -> None:
+def _apply(target: DemoCluster, manifest: str, **values: str) -> None:
     text = Template((MANIFESTS / manifest).read_text()).substitute(values)
     target.kubectl("apply", "-f", "-", text=text)
 
 
-def address(target: Target, service: str) -> str:
+def address(target: DemoCluster, service: str) -> str:
     """Return the address of a Service as a URL; a cluster without DNS knows it too."""
     address = target.kubectl(
         "get", "service", service, "-n", NAMESPACE, "-o", "jsonpath={.spec.clusterIP}"

@@ -24,7 +24,7 @@ class DemoError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DemoCluster:
     """A cluster: the words before `kubectl` and `helm`, and where its images come from.
 
     Of a person: `kubectl_line` looks at the packages, `removal` takes the demo away again.
@@ -55,7 +55,7 @@ class Target:
         return subprocess.Popen([*self.prefix, *command], text=True)
 
 
-def own(name: str, images: tuple[str, ...]) -> Target:
+def own(name: str, images: tuple[str, ...]) -> DemoCluster:
     """Start a cluster called `name` and load `images` into it; ends the program if that fails."""
     _cluster_tool(("check",))
     # Compiling Kubernetes and building images use different things for much of the time.
@@ -64,7 +64,7 @@ def own(name: str, images: tuple[str, ...]) -> Target:
     _cluster_tool(("load", name, *images))
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     kubectl = state / "afresh" / "clusters" / name / "kubectl"
-    return Target(
+    return DemoCluster(
         prefix=(*CLUSTER_TOOL, "run", name, "--"),
         images=OWN_IMAGES,
         tag=OWN_TAG,
@@ -73,7 +73,7 @@ def own(name: str, images: tuple[str, ...]) -> Target:
     )
 
 
-def current() -> Target:
+def current() -> DemoCluster:
     """Use the cluster that the kubeconfig names and give it images. Raises DemoError."""
     target = using_current()
     context = target.kubectl("config", "current-context").strip()
@@ -83,14 +83,14 @@ def current() -> Target:
     return target
 
 
-def using_current() -> Target:
+def using_current() -> DemoCluster:
     """Return the cluster that the kubeconfig names. Raises DemoError if that cannot be."""
     for program in ("kubectl", "helm"):
         if shutil.which(program) is None:
             raise DemoError(f"CLUSTER=current needs {program} on the PATH: install it.")
     images = os.environ.get("IMAGES", OWN_IMAGES)
     tag = os.environ.get("TAG", OWN_TAG)
-    return Target(
+    return DemoCluster(
         prefix=(),
         images=images,
         tag=tag,

@@ -6,7 +6,7 @@ Knows what a structural schema says; the models say what it holds.
 from collections.abc import Iterator
 from typing import Any
 
-from afresh.api.crd import KINDS, Kind, build_crd
+from afresh.api.crd import KINDS, KindNames, build_crd
 from afresh.api.resources import MONEY_PATTERN
 from afresh.api.rules import VALIDATIONS
 
@@ -53,7 +53,7 @@ def columns(kind_name: str) -> str:
     return "\n".join(["| column | from |", "|---|---|", *rows])
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> KindNames:
     return next(kind for kind in KINDS if kind.name == name)
 
 

@@ -78,7 +78,7 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MountRow:
     """One volume, or one file of it, and who mounts it where."""
 
     name: str
@@ -86,14 +86,14 @@ class Row:
     mounts: Mapping[str, Mount]
 
 
-def rows() -> list[Row]:
+def rows() -> list[MountRow]:
     """Return all volumes, those that containers share first. Raises UnknownVolumeError."""
     seen: dict[str, dict[str, Mount]] = {}
     for container, name, mount in _mounts():
         seen.setdefault(name, {})[container] = mount
     if odd := seen.keys() ^ MEANINGS.keys():
         raise UnknownVolumeError(f"pod_mounts.py and the manifest differ in {', '.join(odd)}")
-    found = [Row(name=name, meaning=MEANINGS[name], mounts=seen[name]) for name in MEANINGS]
+    found = [MountRow(name=name, meaning=MEANINGS[name], mounts=seen[name]) for name in MEANINGS]
     return sorted(
         found, key=lambda row: (-len(row.mounts), sorted(map(CONTAINERS.index, row.mounts)))
     )

@@ -5,7 +5,7 @@ from html import escape
 
 from afresh.contract import pod_layout as at
 from tools.docsgen.palette import FONT, style
-from tools.docsgen.pod_mounts import CONTAINERS, Mount, Row
+from tools.docsgen.pod_mounts import CONTAINERS, Mount, MountRow
 
 TITLE = "The episode's pod: which container mounts which volume"
 _LEFT, _COLUMN, _GAP = 372, 216, 12
@@ -17,7 +17,7 @@ _WORDS = {
 }
 
 
-def render(rows: Sequence[Row]) -> str:
+def render(rows: Sequence[MountRow]) -> str:
     """Return the picture's text."""
     height = _TOP + _ROW * len(rows) + 40
     width = _LEFT + len(CONTAINERS) * (_COLUMN + _GAP) + 12
@@ -53,7 +53,7 @@ def _column(index: int, height: int) -> Iterator[str]:
     yield f'  <text class="t" x="{middle}" y="64" text-anchor="middle">{words}</text>'
 
 
-def _row(number: int, row: Row) -> Iterator[str]:
+def _row(number: int, row: MountRow) -> Iterator[str]:
     top = _TOP + number * _ROW
     yield f'  <text class="t" x="24" y="{top + 16}">{escape(row.meaning)}</text>'
     for index, name in enumerate(CONTAINERS):

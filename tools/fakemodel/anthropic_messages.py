@@ -10,42 +10,42 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tools.fakemodel.model_behaviours import Reason, Refusal
+from tools.fakemodel.model_behaviours import ApiRefusal, ApiRefusalReason
 from tools.fakemodel.model_dialect import (
-    Asked,
+    ApiRefusedError,
     ErrorAnswer,
-    RefusedError,
-    Route,
+    MessageRequest,
+    Operation,
     count_tokens,
     is_made_up,
     json_pieces,
     text_pieces,
 )
 from tools.fakemodel.model_script import Conversation
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 MODELS = ("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
 
 _UNCACHED_TOKENS = 4
 _ROUTES = {
-    ("POST", "/v1/messages"): Route.CONVERSE,
-    ("POST", "/v1/messages/count_tokens"): Route.COUNT,
-    ("GET", "/v1/models"): Route.MODELS,
+    ("POST", "/v1/messages"): Operation.CONVERSE,
+    ("POST", "/v1/messages/count_tokens"): Operation.COUNT,
+    ("GET", "/v1/models"): Operation.MODELS,
 }
 _ERRORS = {
-    Reason.UNAUTHORIZED: (401, "authentication_error", "invalid x-api-key"),
-    Reason.NO_CREDIT: (
+    ApiRefusalReason.UNAUTHORIZED: (401, "authentication_error", "invalid x-api-key"),
+    ApiRefusalReason.NO_CREDIT: (
         400,
         "invalid_request_error",
         "Your credit balance is too low to access the Anthropic API.",
     ),
-    Reason.RATE_LIMITED: (429, "rate_limit_error", "The rate limit is exceeded"),
-    Reason.SERVER_ERROR: (500, "api_error", "Internal server error"),
-    Reason.UNAVAILABLE: (503, "api_error", "Service unavailable"),
-    Reason.OVERLOADED: (529, "overloaded_error", "Overloaded"),
-    Reason.BAD_REQUEST: (400, "invalid_request_error", "this is not a Messages request"),
-    Reason.NOT_FOUND: (404, "not_found_error", "there is nothing here"),
-    Reason.TOO_LARGE: (413, "request_too_large", "the request is too large"),
+    ApiRefusalReason.RATE_LIMITED: (429, "rate_limit_error", "The rate limit is exceeded"),
+    ApiRefusalReason.SERVER_ERROR: (500, "api_error", "Internal server error"),
+    ApiRefusalReason.UNAVAILABLE: (503, "api_error", "Service unavailable"),
+    ApiRefusalReason.OVERLOADED: (529, "overloaded_error", "Overloaded"),
+    ApiRefusalReason.BAD_REQUEST: (400, "invalid_request_error", "this is not a Messages request"),
+    ApiRefusalReason.NOT_FOUND: (404, "not_found_error", "there is nothing here"),
+    ApiRefusalReason.TOO_LARGE: (413, "request_too_large", "the request is too large"),
 }
 
 
@@ -56,7 +56,7 @@ class AnthropicMessages:
         """The API is told by its paths."""
         return path.startswith("/v1/messages") or (path == "/v1/models" and "x-api-key" in headers)
 
-    def route(self, method: str, path: str) -> Route | None:
+    def route(self, method: str, path: str) -> Operation | None:
         """Messages, a count of their tokens, and the models."""
         return _ROUTES.get((method, path))
 
@@ -64,24 +64,26 @@ class AnthropicMessages:
         """The key has a header of its own."""
         return headers.get("x-api-key", "")
 
-    def read(self, path: str, body: dict[str, Any]) -> Asked:  # noqa: ARG002 - the body says it all
+    def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
         """Any model whose name begins with `claude-` is there."""
         conversation = read_conversation(body)
         model = str(body.get("model", ""))
         if not model.startswith("claude-"):
-            raise RefusedError(Refusal(Reason.NOT_FOUND, f"model: {body.get('model')}"))
-        return Asked(conversation, body, model, bool(body.get("stream")))
+            raise ApiRefusedError(
+                ApiRefusal(ApiRefusalReason.NOT_FOUND, f"model: {body.get('model')}")
+            )
+        return MessageRequest(conversation, body, model, bool(body.get("stream")))
 
-    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+    def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
         """Return one message with text and uses of tools."""
         return build_message(asked.body, turn)
 
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+    def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
         """Yield the events, each named by its type."""
         for event in stream_events(build_message(asked.body, turn)):
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
-    def count(self, asked: Asked) -> dict[str, Any]:
+    def count(self, asked: MessageRequest) -> dict[str, Any]:
         """Return the input's tokens."""
         return {"input_tokens": _prompt_tokens(asked.body, asked.body["messages"])}
 
@@ -99,7 +101,7 @@ class AnthropicMessages:
         ]
         return {"data": models, "has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]}
 
-    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:
+    def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:
         """Say why, and with a limit also when it ends."""
         status, kind, usual = _ERRORS[refusal.reason]
         headers = {}
@@ -137,7 +139,7 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
     )
 
 
-def build_message(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
+def build_message(body: dict[str, Any], turn: ModelTurn) -> dict[str, Any]:
     """Return the whole answer to the request `body`."""
     seed = hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()
     text = [{"type": "text", "text": turn.text}] if turn.text or not turn.uses else []

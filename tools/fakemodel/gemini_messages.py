@@ -11,25 +11,25 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from tools.fakemodel.model_behaviours import Reason, Refusal
+from tools.fakemodel.model_behaviours import ApiRefusal, ApiRefusalReason
 from tools.fakemodel.model_dialect import (
-    Asked,
+    ApiRefusedError,
     ErrorAnswer,
-    RefusedError,
-    Route,
+    MessageRequest,
+    Operation,
     count_tokens,
     text_pieces,
 )
 from tools.fakemodel.model_script import Conversation
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 MODELS = ("gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite")
 
 _PATH = re.compile(r"/v1(?:beta)?/models(?:/(?P<model>[\w.-]+):(?P<method>\w+))?")
 _METHODS = {
-    "generateContent": Route.CONVERSE,
-    "streamGenerateContent": Route.CONVERSE,
-    "countTokens": Route.COUNT,
+    "generateContent": Operation.CONVERSE,
+    "streamGenerateContent": Operation.CONVERSE,
+    "countTokens": Operation.COUNT,
 }
 # Gemini CLI puts what a command has printed between these.
 _WRAPPING = re.compile(r"<untrusted_context>\n(?:Output: )?(.*?)\n</untrusted_context>", re.DOTALL)
@@ -38,15 +38,15 @@ _BAD_KEY = "API key not valid. Please pass a valid API key."
 _NO_CREDIT = "Your prepayment credits are depleted. Please manage your project and billing."
 _QUOTA = "You exceeded your current quota, please check your plan and billing details."
 _ERRORS = {
-    Reason.UNAUTHORIZED: (400, "INVALID_ARGUMENT", _BAD_KEY),
-    Reason.NO_CREDIT: (429, "RESOURCE_EXHAUSTED", _NO_CREDIT),
-    Reason.RATE_LIMITED: (429, "RESOURCE_EXHAUSTED", _QUOTA),
-    Reason.SERVER_ERROR: (500, "INTERNAL", "An internal error has occurred."),
-    Reason.UNAVAILABLE: (503, "UNAVAILABLE", "The model is overloaded."),
-    Reason.OVERLOADED: (529, "UNAVAILABLE", "The service is overloaded."),
-    Reason.BAD_REQUEST: (400, "INVALID_ARGUMENT", "this is not a request for content"),
-    Reason.NOT_FOUND: (404, "NOT_FOUND", "there is nothing here"),
-    Reason.TOO_LARGE: (413, "INVALID_ARGUMENT", "the request is too large"),
+    ApiRefusalReason.UNAUTHORIZED: (400, "INVALID_ARGUMENT", _BAD_KEY),
+    ApiRefusalReason.NO_CREDIT: (429, "RESOURCE_EXHAUSTED", _NO_CREDIT),
+    ApiRefusalReason.RATE_LIMITED: (429, "RESOURCE_EXHAUSTED", _QUOTA),
+    ApiRefusalReason.SERVER_ERROR: (500, "INTERNAL", "An internal error has occurred."),
+    ApiRefusalReason.UNAVAILABLE: (503, "UNAVAILABLE", "The model is overloaded."),
+    ApiRefusalReason.OVERLOADED: (529, "UNAVAILABLE", "The service is overloaded."),
+    ApiRefusalReason.BAD_REQUEST: (400, "INVALID_ARGUMENT", "this is not a request for content"),
+    ApiRefusalReason.NOT_FOUND: (404, "NOT_FOUND", "there is nothing here"),
+    ApiRefusalReason.TOO_LARGE: (413, "INVALID_ARGUMENT", "the request is too large"),
 }
 
 
@@ -59,35 +59,37 @@ class GeminiContents:
             return True
         return path.startswith("/v1/models") and "x-goog-api-key" in headers
 
-    def route(self, method: str, path: str) -> Route | None:
+    def route(self, method: str, path: str) -> Operation | None:
         """Content, whole or as a stream, a count of tokens, and the models."""
         match = _PATH.fullmatch(path)
         if match is None:
             return None
         if match["method"] is None:
-            return Route.MODELS if method == "GET" else None
+            return Operation.MODELS if method == "GET" else None
         return _METHODS.get(match["method"]) if method == "POST" else None
 
     def key_of(self, headers: Mapping[str, str]) -> str:
         """The key has a header of its own."""
         return headers.get("x-goog-api-key", "")
 
-    def read(self, path: str, body: dict[str, Any]) -> Asked:
+    def read(self, path: str, body: dict[str, Any]) -> MessageRequest:
         """Any model whose name begins with `gemini-` is there."""
         match = _PATH.fullmatch(path)
         model, method = (match["model"], match["method"]) if match else ("", "")
         body = body.get("generateContentRequest", body)
         conversation = read_conversation(body)
         if not model.startswith("gemini-"):
-            raise RefusedError(Refusal(Reason.NOT_FOUND, f"models/{model} is not found"))
-        return Asked(conversation, body, model, method == "streamGenerateContent")
+            raise ApiRefusedError(
+                ApiRefusal(ApiRefusalReason.NOT_FOUND, f"models/{model} is not found")
+            )
+        return MessageRequest(conversation, body, model, method == "streamGenerateContent")
 
-    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+    def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
         """Return one candidate with text and calls of functions."""
         parts = _form(asked.body) or _parts(turn)
         return _answer(asked, parts, _usage(asked, parts), is_last=True)
 
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+    def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
         """Yield the parts, a text in several; the last one says that it is the last."""
         parts = [*({"text": piece} for piece in text_pieces(turn.text)), *_calls(turn)]
         usage = _usage(asked, _parts(turn))
@@ -97,7 +99,7 @@ class GeminiContents:
             piece = _answer(asked, [part], counts, is_last=is_last)
             yield f"data: {json.dumps(piece)}\r\n\r\n".encode()
 
-    def count(self, asked: Asked) -> dict[str, Any]:
+    def count(self, asked: MessageRequest) -> dict[str, Any]:
         """Return the prompt's tokens."""
         return {"totalTokens": _prompt_tokens(asked.body, asked.body["contents"])}
 
@@ -111,11 +113,11 @@ class GeminiContents:
             ]
         }
 
-    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002 - no dates
+    def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002 - no dates
         """Say why; how long a limit holds stands in the body."""
         status, word, usual = _ERRORS[refusal.reason]
         details: list[dict[str, Any]] = []
-        if refusal.reason is Reason.UNAUTHORIZED:
+        if refusal.reason is ApiRefusalReason.UNAUTHORIZED:
             details.append({"@type": f"{_RPC}.ErrorInfo", "reason": "API_KEY_INVALID"})
         if refusal.retry_after is not None:
             delay = f"{refusal.retry_after}s"
@@ -165,7 +167,7 @@ def _result(part: dict[str, Any]) -> str:
     return _WRAPPING.sub(r"\1", text)
 
 
-def _parts(turn: Turn) -> list[dict[str, Any]]:
+def _parts(turn: ModelTurn) -> list[dict[str, Any]]:
     text = [{"text": turn.text}] if turn.text or not turn.uses else []
     return [*text, *_calls(turn)]
 
@@ -183,12 +185,12 @@ def _form(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"text": json.dumps(filled)}]
 
 
-def _calls(turn: Turn) -> list[dict[str, Any]]:
+def _calls(turn: ModelTurn) -> list[dict[str, Any]]:
     return [{"functionCall": {"name": use.name, "args": use.input}} for use in turn.uses]
 
 
 def _answer(
-    asked: Asked, parts: list[dict[str, Any]], usage: dict[str, int], *, is_last: bool
+    asked: MessageRequest, parts: list[dict[str, Any]], usage: dict[str, int], *, is_last: bool
 ) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     if is_last:
@@ -202,7 +204,7 @@ def _answer(
     }
 
 
-def _usage(asked: Asked, parts: list[dict[str, Any]]) -> dict[str, int]:
+def _usage(asked: MessageRequest, parts: list[dict[str, Any]]) -> dict[str, int]:
     # What the request before held is in the cache, and part of the prompt all the same.
     contents = asked.body["contents"]
     answered = max(

@@ -31,7 +31,7 @@ class Break(Enum):
     HANG = "hang"
 
 
-class Reason(Enum):
+class ApiRefusalReason(Enum):
     """Why an API refuses a request; each dialect says it in its own form."""
 
     UNAUTHORIZED = "unauthorized"
@@ -46,23 +46,23 @@ class Reason(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ApiRefusal:
     """An error that the API answers with; `message` replaces the API's usual one."""
 
-    reason: Reason
+    reason: ApiRefusalReason
     message: str = ""
     retry_after: int | None = None
 
 
-Failure = Break | Refusal
+Failure = Break | ApiRefusal
 
 FAILURES: dict[str, Failure] = {
-    "unauthorized": Refusal(Reason.UNAUTHORIZED),
-    "no-credit": Refusal(Reason.NO_CREDIT),
-    "rate-limited": Refusal(Reason.RATE_LIMITED, retry_after=1),
-    "server-error": Refusal(Reason.SERVER_ERROR),
-    "unavailable": Refusal(Reason.UNAVAILABLE),
-    "overloaded": Refusal(Reason.OVERLOADED),
+    "unauthorized": ApiRefusal(ApiRefusalReason.UNAUTHORIZED),
+    "no-credit": ApiRefusal(ApiRefusalReason.NO_CREDIT),
+    "rate-limited": ApiRefusal(ApiRefusalReason.RATE_LIMITED, retry_after=1),
+    "server-error": ApiRefusal(ApiRefusalReason.SERVER_ERROR),
+    "unavailable": ApiRefusal(ApiRefusalReason.UNAVAILABLE),
+    "overloaded": ApiRefusal(ApiRefusalReason.OVERLOADED),
     **{fault.value: fault for fault in Break},
 }
 
@@ -88,7 +88,7 @@ class Directive:
     def failure(self) -> Failure | None:
         """Return how the request is to fail, if it is."""
         failure = FAILURES.get(self.name)
-        if isinstance(failure, Refusal) and self.retry_after is not None:
+        if isinstance(failure, ApiRefusal) and self.retry_after is not None:
             return replace(failure, retry_after=self.retry_after)
         return failure
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Protocol
 
-from tools.fakemodel.model_behaviours import Refusal
+from tools.fakemodel.model_behaviours import ApiRefusal
 from tools.fakemodel.model_script import Conversation
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 _CHARACTERS_PER_TOKEN = 4
 _TEXT_PIECE = 24
@@ -31,7 +31,7 @@ _MADE_UP = (
 )
 
 
-class Route(Enum):
+class Operation(Enum):
     """What a request wants of the API."""
 
     CONVERSE = auto()
@@ -40,7 +40,7 @@ class Route(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MessageRequest:
     """A request for a message, understood; `body` is what was sent."""
 
     conversation: Conversation
@@ -58,10 +58,10 @@ class ErrorAnswer:
     headers: Mapping[str, str]
 
 
-class RefusedError(Exception):
+class ApiRefusedError(Exception):
     """A request that cannot be answered."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: ApiRefusal) -> None:
         super().__init__(refusal.message or refusal.reason.value)
         self.refusal = refusal
 
@@ -72,32 +72,32 @@ class Dialect(Protocol):
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:
         """Tell whether a request is meant for this API; the path comes without its query."""
 
-    def route(self, method: str, path: str) -> Route | None:
+    def route(self, method: str, path: str) -> Operation | None:
         """Return what is wanted, or None where the API has no such path."""
 
     def key_of(self, headers: Mapping[str, str]) -> str:
         """Return the key that a request carries, or an empty text."""
 
-    def read(self, path: str, body: dict[str, Any]) -> Asked:
+    def read(self, path: str, body: dict[str, Any]) -> MessageRequest:
         """Understand a request for a message or a count.
 
         Raises RefusedError, or LookupError, TypeError, ValueError or AttributeError where the body
         has not the form of the API's requests.
         """
 
-    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+    def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
         """Return the whole answer, with its usage."""
 
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+    def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
         """Yield the same answer as server-sent events, one at a time, a text in several."""
 
-    def count(self, asked: Asked) -> dict[str, Any]:
+    def count(self, asked: MessageRequest) -> dict[str, Any]:
         """Return how many tokens the request would be."""
 
     def models(self) -> dict[str, Any]:
         """Return the page of models."""
 
-    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:
+    def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:
         """Return the error that says `refusal`, at the time `now`."""
 
 

@@ -7,7 +7,7 @@ write files into its answer. It must not know an API or a script.
 from collections.abc import Callable
 
 from tools.fakemodel.model_script import Call, Conversation, Reply, Tool
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 
 def edits_by_text(conversation: Conversation) -> bool:
@@ -15,14 +15,14 @@ def edits_by_text(conversation: Conversation) -> bool:
     return not conversation.tools and _form_of(conversation.instructions) is not None
 
 
-def use_text(reply: Reply, instructions: str) -> Turn:
+def use_text(reply: Reply, instructions: str) -> ModelTurn:
     """Return `reply` with its calls as text, in the form that `instructions` ask for.
 
     What that form cannot say is left out.
     """
     form = _form_of(instructions)
     blocks = [block for call in reply.calls if form and (block := form(call))]
-    return Turn("\n\n".join([reply.text, *blocks]).strip())
+    return ModelTurn("\n\n".join([reply.text, *blocks]).strip())
 
 
 def _form_of(instructions: str) -> Callable[[Call], str] | None:

@@ -67,7 +67,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class SubtaskScript:
     """How one subtask is done: a look around, then the work, or a word that it is done already."""
 
     subtask: str
@@ -90,13 +90,13 @@ class Script:
         return Reply("This is all.", tuple(call for reply in self.work for call in reply.calls))
 
 
-def load_scripts(folder: Path) -> tuple[Script, ...]:
+def load_scripts(folder: Path) -> tuple[SubtaskScript, ...]:
     """Read the subtasks and the script of each from the demo's folder."""
     subtasks = json.loads((folder / "subtasks.json").read_text(encoding="utf-8"))
     return tuple(_load_script(subtask, folder / "replies" / subtask["id"]) for subtask in subtasks)
 
 
-def find_script(scripts: Iterable[Script], brief: str) -> Script | None:
+def find_script(scripts: Iterable[SubtaskScript], brief: str) -> SubtaskScript | None:
     """Return the script whose prompt stands in `brief`, however it is wrapped, quoted or indented.
 
     A title would not do: a brief also names the subtasks that are done and the next one.
@@ -146,9 +146,9 @@ def _already_done(verify: str) -> tuple[Reply, ...]:
     )
 
 
-def _load_script(subtask: dict[str, Any], folder: Path) -> Script:
+def _load_script(subtask: dict[str, Any], folder: Path) -> SubtaskScript:
     script = json.loads((folder / "script.json").read_text(encoding="utf-8"))
-    return Script(
+    return SubtaskScript(
         subtask=subtask["id"],
         prompt=subtask["prompt"],
         verify=" ".join(subtask["verify"]),

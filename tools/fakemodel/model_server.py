@@ -23,18 +23,18 @@ from tools.fakemodel.anthropic_messages import AnthropicMessages
 from tools.fakemodel.gemini_messages import GeminiContents
 from tools.fakemodel.model_behaviours import (
     FAILURES,
+    ApiRefusal,
+    ApiRefusalReason,
     Break,
     Countdown,
     Failure,
-    Reason,
-    Refusal,
     UnknownBehaviourError,
     act,
     act_at_once,
     find_directives,
     without_directives,
 )
-from tools.fakemodel.model_dialect import Asked, Dialect, RefusedError, Route
+from tools.fakemodel.model_dialect import ApiRefusedError, Dialect, MessageRequest, Operation
 from tools.fakemodel.model_edits import edits_by_text, use_text
 from tools.fakemodel.model_script import (
     Conversation,
@@ -43,7 +43,7 @@ from tools.fakemodel.model_script import (
     load_scripts,
     without_script,
 )
-from tools.fakemodel.model_tools import Turn, can_write, use_tools
+from tools.fakemodel.model_tools import ModelTurn, can_write, use_tools
 from tools.fakemodel.openai_chat import OpenAiChat
 from tools.fakemodel.openai_responses import OpenAiResponses
 from tools.http_wire import (
@@ -67,7 +67,7 @@ _FOLDER = Path(__file__).parent
 _BODY_BYTES = 32 * 1024 * 1024
 _STREAM = {"content-type": "text/event-stream", "cache-control": "no-cache"}
 _JSON = {"content-type": "application/json"}
-_UNFINISHED = Turn("I have read the code and will now change it, beginning with")
+_UNFINISHED = ModelTurn("I have read the code and will now change it, beginning with")
 
 
 class ModelServer(WireServer):
@@ -86,7 +86,7 @@ class ModelServer(WireServer):
         self._scripts = load_scripts(_FOLDER)
         self._countdown = Countdown()
 
-    def respond(self, conversation: Conversation) -> tuple[str, Turn | Failure]:
+    def respond(self, conversation: Conversation) -> tuple[str, ModelTurn | Failure]:
         """Return a name for the log, and what to answer; raises UnknownBehaviourError."""
         if self._limit_file and self._limit_file.exists():
             return "limited", FAILURES["rate-limited"]
@@ -106,7 +106,7 @@ class ModelServer(WireServer):
         return name, _turn(reply, conversation)
 
 
-def _turn(reply: Reply, conversation: Conversation) -> Turn:
+def _turn(reply: Reply, conversation: Conversation) -> ModelTurn:
     if edits_by_text(conversation):
         return use_text(reply, conversation.instructions)
     return use_tools(reply, conversation.tools)
@@ -138,7 +138,7 @@ class _ModelHandler(WireHandler):
             text = self._read_body()
             self._check_key(dialect.key_of(headers))
             self._answer_route(dialect, text)
-        except RefusedError as error:
+        except ApiRefusedError as error:
             self.close_connection = True
             self._refuse(dialect, error.refusal)
 
@@ -148,41 +148,43 @@ class _ModelHandler(WireHandler):
             for piece in body_pieces(self.headers, self.rfile):
                 text += piece
                 if len(text) > _BODY_BYTES:
-                    raise RefusedError(Refusal(Reason.TOO_LARGE, "the request is over 32 MiB"))
+                    raise ApiRefusedError(
+                        ApiRefusal(ApiRefusalReason.TOO_LARGE, "the request is over 32 MiB")
+                    )
         except BrokenBodyError as error:
-            raise RefusedError(Refusal(Reason.BAD_REQUEST, str(error))) from error
+            raise ApiRefusedError(ApiRefusal(ApiRefusalReason.BAD_REQUEST, str(error))) from error
         return bytes(text)
 
     def _check_key(self, key: str) -> None:
         if not is_secret(key.encode("latin-1", "replace"), self.server.key_file):
-            raise RefusedError(Refusal(Reason.UNAUTHORIZED))
+            raise ApiRefusedError(ApiRefusal(ApiRefusalReason.UNAUTHORIZED))
 
     def _answer_route(self, dialect: Dialect, text: bytes) -> None:
         path = self._path()
         method = "GET" if self.command == "HEAD" else self.command
         match dialect.route(method, path):
-            case Route.CONVERSE:
+            case Operation.CONVERSE:
                 self._converse(dialect, _understand(dialect, path, text))
-            case Route.COUNT:
+            case Operation.COUNT:
                 self._answer_json(200, dialect.count(_understand(dialect, path, text)))
-            case Route.MODELS:
+            case Operation.MODELS:
                 self._answer_json(200, dialect.models())
             case None:
-                raise RefusedError(Refusal(Reason.NOT_FOUND, f"there is no {path}"))
+                raise ApiRefusedError(ApiRefusal(ApiRefusalReason.NOT_FOUND, f"there is no {path}"))
 
-    def _converse(self, dialect: Dialect, asked: Asked) -> None:
+    def _converse(self, dialect: Dialect, asked: MessageRequest) -> None:
         conversation = asked.conversation
         try:
             name, response = self.server.respond(conversation)
         except UnknownBehaviourError as error:
-            raise RefusedError(Refusal(Reason.BAD_REQUEST, str(error))) from error
+            raise ApiRefusedError(ApiRefusal(ApiRefusalReason.BAD_REQUEST, str(error))) from error
         time.sleep(self.server.delay)
         where = f"brief {conversation.briefs}, turn {len(conversation.results) + 1}"
         self.log_message("%s", f"{name}, {where}: {_in_short(dialect, response)}")
         match response:
-            case Turn():
+            case ModelTurn():
                 self._send_turn(dialect, asked, response)
-            case Refusal():
+            case ApiRefusal():
                 self._refuse(dialect, response)
             case Break.RESET:
                 self._reset()
@@ -195,7 +197,7 @@ class _ModelHandler(WireHandler):
                 select.select([self.connection], [], [])
                 self.close_connection = True
 
-    def _send_turn(self, dialect: Dialect, asked: Asked, turn: Turn) -> None:
+    def _send_turn(self, dialect: Dialect, asked: MessageRequest, turn: ModelTurn) -> None:
         if not asked.is_stream:
             self._answer_json(200, dialect.message(asked, turn))
             return
@@ -204,7 +206,7 @@ class _ModelHandler(WireHandler):
             self.send_chunk(event)
         self.send_chunk(b"")
 
-    def _cut_off(self, dialect: Dialect, asked: Asked) -> None:
+    def _cut_off(self, dialect: Dialect, asked: MessageRequest) -> None:
         self.close_connection = True
         if not asked.is_stream:
             text = json.dumps(dialect.message(asked, _UNFINISHED)).encode()
@@ -222,7 +224,7 @@ class _ModelHandler(WireHandler):
         os.close(self.connection.detach())
         self.close_connection = True
 
-    def _refuse(self, dialect: Dialect, refusal: Refusal) -> None:
+    def _refuse(self, dialect: Dialect, refusal: ApiRefusal) -> None:
         said = dialect.refuse(refusal, _now())
         self._answer_json(said.status, said.body, said.headers)
 
@@ -237,22 +239,22 @@ def find_dialect(path: str, headers: Mapping[str, str]) -> Dialect:
     return next((dialect for dialect in DIALECTS if dialect.claims(path, headers)), DIALECTS[0])
 
 
-def _understand(dialect: Dialect, path: str, text: bytes) -> Asked:
+def _understand(dialect: Dialect, path: str, text: bytes) -> MessageRequest:
     try:
         return dialect.read(path, json.loads(text))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RefusedError(Refusal(Reason.BAD_REQUEST)) from error
+        raise ApiRefusedError(ApiRefusal(ApiRefusalReason.BAD_REQUEST)) from error
 
 
 def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - a server's answer tells the real time
 
 
-def _in_short(dialect: Dialect, response: Turn | Failure) -> str:
+def _in_short(dialect: Dialect, response: ModelTurn | Failure) -> str:
     match response:
-        case Turn():
+        case ModelTurn():
             return ", ".join(use.name for use in response.uses) or "end of turn"
-        case Refusal():
+        case ApiRefusal():
             return f"refuse with {dialect.refuse(response, _now()).status}"
         case Break():
             return response.value

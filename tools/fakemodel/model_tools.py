@@ -25,7 +25,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """What the model answers: a text, and the tools to use; without any, its turn is over."""
 
     text: str = ""
@@ -77,13 +77,13 @@ def can_write(tools: frozenset[str]) -> bool:
     return _find(Tool.WRITE, tools) is not None or _find(Tool.RUN, tools) is not None
 
 
-def use_tools(reply: Reply, tools: frozenset[str]) -> Turn:
+def use_tools(reply: Reply, tools: frozenset[str]) -> ModelTurn:
     """Return `reply` with its calls in the tools that the request offers.
 
     What none of them can do is left out.
     """
     uses = (_use(call, tools) for call in reply.calls)
-    return Turn(reply.text, tuple(use for use in uses if use))
+    return ModelTurn(reply.text, tuple(use for use in uses if use))
 
 
 def _use(call: Call, tools: frozenset[str]) -> ToolUse | None:

@@ -9,18 +9,18 @@ from datetime import datetime
 from typing import Any
 
 from tools.fakemodel import openai_forms
-from tools.fakemodel.model_behaviours import Refusal
+from tools.fakemodel.model_behaviours import ApiRefusal
 from tools.fakemodel.model_dialect import (
-    Asked,
     ErrorAnswer,
-    Route,
+    MessageRequest,
+    Operation,
     count_tokens,
     is_made_up,
     json_pieces,
     text_pieces,
 )
 from tools.fakemodel.model_script import Conversation
-from tools.fakemodel.model_tools import Turn
+from tools.fakemodel.model_tools import ModelTurn
 
 _PATH = "/v1/chat/completions"
 
@@ -32,20 +32,22 @@ class OpenAiChat:
         """The API is told by its path."""
         return path == _PATH
 
-    def route(self, method: str, path: str) -> Route | None:
+    def route(self, method: str, path: str) -> Operation | None:
         """Completions only."""
-        return Route.CONVERSE if (method, path) == ("POST", _PATH) else None
+        return Operation.CONVERSE if (method, path) == ("POST", _PATH) else None
 
     def key_of(self, headers: Mapping[str, str]) -> str:
         """Return the bearer token."""
         return openai_forms.bearer_key(headers)
 
-    def read(self, path: str, body: dict[str, Any]) -> Asked:  # noqa: ARG002 - the body says it all
+    def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
         """Any model whose name begins with `gpt-` is there."""
         conversation = read_conversation(body)
-        return Asked(conversation, body, openai_forms.known_model(body), bool(body.get("stream")))
+        return MessageRequest(
+            conversation, body, openai_forms.known_model(body), bool(body.get("stream"))
+        )
 
-    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+    def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
         """Return one completion with text and uses of tools."""
         message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
         calls = _calls(asked, turn)
@@ -58,7 +60,7 @@ class OpenAiChat:
             "usage": _usage(asked, turn),
         }
 
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+    def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
         """Yield the chunks; one with the usage only where the request wants it."""
         head = _head(asked, "chat.completion.chunk")
         for delta, finish in _deltas(asked, turn):
@@ -68,15 +70,15 @@ class OpenAiChat:
             yield _data({**head, "choices": [], "usage": _usage(asked, turn)})
         yield b"data: [DONE]\n\n"
 
-    def count(self, asked: Asked) -> dict[str, Any]:
+    def count(self, asked: MessageRequest) -> dict[str, Any]:
         """Return the input's tokens, although the API has no path for it."""
-        return {"prompt_tokens": _usage(asked, Turn())["prompt_tokens"]}
+        return {"prompt_tokens": _usage(asked, ModelTurn())["prompt_tokens"]}
 
     def models(self) -> dict[str, Any]:
         """Return the list of models."""
         return openai_forms.models_page()
 
-    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
+    def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
         """Say why, and with a limit also how long it holds."""
         return openai_forms.refuse(refusal)
 
@@ -104,12 +106,12 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
     )
 
 
-def _head(asked: Asked, kind: str) -> dict[str, Any]:
+def _head(asked: MessageRequest, kind: str) -> dict[str, Any]:
     seed = openai_forms.seed_of(asked.body["messages"])
     return {"id": f"chatcmpl-{seed[:24]}", "object": kind, "created": 0, "model": asked.model}
 
 
-def _calls(asked: Asked, turn: Turn) -> list[dict[str, Any]]:
+def _calls(asked: MessageRequest, turn: ModelTurn) -> list[dict[str, Any]]:
     seed = openai_forms.seed_of(asked.body["messages"])
     return [
         {
@@ -121,11 +123,11 @@ def _calls(asked: Asked, turn: Turn) -> list[dict[str, Any]]:
     ]
 
 
-def _finish(turn: Turn) -> str:
+def _finish(turn: ModelTurn) -> str:
     return "tool_calls" if turn.uses else "stop"
 
 
-def _deltas(asked: Asked, turn: Turn) -> Iterator[tuple[dict[str, Any], str | None]]:
+def _deltas(asked: MessageRequest, turn: ModelTurn) -> Iterator[tuple[dict[str, Any], str | None]]:
     yield {"role": "assistant", "content": ""}, None
     for piece in text_pieces(turn.text):
         yield {"content": piece}, None
@@ -137,7 +139,7 @@ def _deltas(asked: Asked, turn: Turn) -> Iterator[tuple[dict[str, Any], str | No
     yield {}, _finish(turn)
 
 
-def _usage(asked: Asked, turn: Turn) -> dict[str, Any]:
+def _usage(asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
     messages = asked.body["messages"]
     answered = max(
         (i for i, message in enumerate(messages) if message["role"] == "assistant"), default=0

@@ -8,32 +8,37 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tools.fakemodel.model_behaviours import Reason, Refusal
-from tools.fakemodel.model_dialect import ErrorAnswer, RefusedError, count_tokens
+from tools.fakemodel.model_behaviours import ApiRefusal, ApiRefusalReason
+from tools.fakemodel.model_dialect import ApiRefusedError, ErrorAnswer, count_tokens
 
 MODELS = ("gpt-5-codex", "gpt-5", "gpt-5-mini")
 
 _CREATED = 1_759_276_800
-_ERRORS: Mapping[Reason, tuple[int, str, str | None, str]] = {
-    Reason.UNAUTHORIZED: (
+_ERRORS: Mapping[ApiRefusalReason, tuple[int, str, str | None, str]] = {
+    ApiRefusalReason.UNAUTHORIZED: (
         401,
         "invalid_request_error",
         "invalid_api_key",
         "Incorrect API key provided.",
     ),
-    Reason.NO_CREDIT: (
+    ApiRefusalReason.NO_CREDIT: (
         429,
         "insufficient_quota",
         "insufficient_quota",
         "You exceeded your current quota, please check your plan and billing details.",
     ),
-    Reason.RATE_LIMITED: (429, "requests", "rate_limit_exceeded", "Rate limit reached"),
-    Reason.SERVER_ERROR: (500, "server_error", None, "The server had an error."),
-    Reason.UNAVAILABLE: (503, "server_error", None, "The service is unavailable."),
-    Reason.OVERLOADED: (529, "server_error", None, "The engine is overloaded."),
-    Reason.BAD_REQUEST: (400, "invalid_request_error", None, "The request makes no sense."),
-    Reason.NOT_FOUND: (404, "invalid_request_error", None, "There is nothing here."),
-    Reason.TOO_LARGE: (413, "invalid_request_error", None, "The request is too large."),
+    ApiRefusalReason.RATE_LIMITED: (429, "requests", "rate_limit_exceeded", "Rate limit reached"),
+    ApiRefusalReason.SERVER_ERROR: (500, "server_error", None, "The server had an error."),
+    ApiRefusalReason.UNAVAILABLE: (503, "server_error", None, "The service is unavailable."),
+    ApiRefusalReason.OVERLOADED: (529, "server_error", None, "The engine is overloaded."),
+    ApiRefusalReason.BAD_REQUEST: (
+        400,
+        "invalid_request_error",
+        None,
+        "The request makes no sense.",
+    ),
+    ApiRefusalReason.NOT_FOUND: (404, "invalid_request_error", None, "There is nothing here."),
+    ApiRefusalReason.TOO_LARGE: (413, "invalid_request_error", None, "The request is too large."),
 }
 
 
@@ -47,7 +52,9 @@ def known_model(body: dict[str, Any]) -> str:
     """Return the model that is asked for: any that begins with `gpt-`. Raises RefusedError."""
     model = str(body.get("model", ""))
     if not model.startswith("gpt-"):
-        raise RefusedError(Refusal(Reason.NOT_FOUND, f"The model `{model}` does not exist."))
+        raise ApiRefusedError(
+            ApiRefusal(ApiRefusalReason.NOT_FOUND, f"The model `{model}` does not exist.")
+        )
     return model
 
 
@@ -57,7 +64,7 @@ def models_page() -> dict[str, Any]:
     return {"object": "list", "data": [{"id": model, **owner} for model in MODELS]}
 
 
-def refuse(refusal: Refusal) -> ErrorAnswer:
+def refuse(refusal: ApiRefusal) -> ErrorAnswer:
     """Say why, and with a limit also how long it holds."""
     status, kind, code, usual = _ERRORS[refusal.reason]
     headers = {}

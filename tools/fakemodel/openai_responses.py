@@ -10,22 +10,22 @@ from itertools import count
 from typing import Any
 
 from tools.fakemodel import openai_forms
-from tools.fakemodel.model_behaviours import Refusal
+from tools.fakemodel.model_behaviours import ApiRefusal
 from tools.fakemodel.model_dialect import (
-    Asked,
     ErrorAnswer,
-    Route,
+    MessageRequest,
+    Operation,
     count_tokens,
     json_pieces,
     text_pieces,
 )
 from tools.fakemodel.model_script import Conversation
-from tools.fakemodel.model_tools import ToolUse, Turn
+from tools.fakemodel.model_tools import ModelTurn, ToolUse
 
 _ROUTES = {
-    ("POST", "/v1/responses"): Route.CONVERSE,
-    ("POST", "/v1/responses/input_tokens"): Route.COUNT,
-    ("GET", "/v1/models"): Route.MODELS,
+    ("POST", "/v1/responses"): Operation.CONVERSE,
+    ("POST", "/v1/responses/input_tokens"): Operation.COUNT,
+    ("GET", "/v1/models"): Operation.MODELS,
 }
 # What Codex says in the user's place.
 _ADDED = ("<environment_context>", "# AGENTS.md instructions", "<user_instructions>")
@@ -41,7 +41,7 @@ class OpenAiResponses:
         is_list = path == "/v1/models" and "authorization" in headers
         return path.startswith("/v1/responses") or is_list
 
-    def route(self, method: str, path: str) -> Route | None:
+    def route(self, method: str, path: str) -> Operation | None:
         """Responses, a count of their tokens, and the models."""
         return _ROUTES.get((method, path))
 
@@ -49,25 +49,27 @@ class OpenAiResponses:
         """Return the bearer token."""
         return openai_forms.bearer_key(headers)
 
-    def read(self, path: str, body: dict[str, Any]) -> Asked:  # noqa: ARG002 - the body says it all
+    def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
         """Any model whose name begins with `gpt-` is there."""
         conversation = read_conversation(body)
-        return Asked(conversation, body, openai_forms.known_model(body), bool(body.get("stream")))
+        return MessageRequest(
+            conversation, body, openai_forms.known_model(body), bool(body.get("stream"))
+        )
 
-    def message(self, asked: Asked, turn: Turn) -> dict[str, Any]:
+    def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
         """Return one response with a message and calls of functions."""
         items = _output(asked, turn)
         usage = _usage(asked, items)
         return {**_head(asked), "status": "completed", "output": items, "usage": usage}
 
-    def stream(self, asked: Asked, turn: Turn) -> Iterator[bytes]:
+    def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
         """Yield the events, each named by its type and numbered."""
         numbers = count()
         for event in _events(asked, self.message(asked, turn)):
             numbered = {**event, "sequence_number": next(numbers)}
             yield f"event: {event['type']}\ndata: {json.dumps(numbered)}\n\n".encode()
 
-    def count(self, asked: Asked) -> dict[str, Any]:
+    def count(self, asked: MessageRequest) -> dict[str, Any]:
         """Return the input's tokens."""
         tokens = _usage(asked, [])["input_tokens"]
         return {"object": "response.input_tokens", "input_tokens": tokens}
@@ -76,7 +78,7 @@ class OpenAiResponses:
         """Return the list of models."""
         return openai_forms.models_page()
 
-    def refuse(self, refusal: Refusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
+    def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
         """Say why, and with a limit also how long it holds."""
         return openai_forms.refuse(refusal)
 
@@ -124,7 +126,7 @@ def _names(tools: Iterable[dict[str, Any]] | None) -> set[str]:
     return names
 
 
-def _head(asked: Asked) -> dict[str, Any]:
+def _head(asked: MessageRequest) -> dict[str, Any]:
     seed = openai_forms.seed_of(asked.body["input"])
     return {
         "id": f"resp_{seed[:24]}",
@@ -138,7 +140,7 @@ def _head(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _output(asked: Asked, turn: Turn) -> list[dict[str, Any]]:
+def _output(asked: MessageRequest, turn: ModelTurn) -> list[dict[str, Any]]:
     seed = openai_forms.seed_of(asked.body["input"])
     part = {"type": "output_text", "text": turn.text, "annotations": []}
     message = {"type": "message", "id": f"msg_{seed[:24]}", "role": "assistant", "content": [part]}
@@ -157,7 +159,7 @@ def _call(identifier: str, use: ToolUse) -> dict[str, Any]:
     }
 
 
-def _events(asked: Asked, response: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _events(asked: MessageRequest, response: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": _head(asked)}
     yield {"type": "response.in_progress", "response": _head(asked)}
     for index, item in enumerate(response["output"]):
@@ -188,7 +190,7 @@ def _call_events(place: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[s
     yield {"type": "response.function_call_arguments.done", **place, **arguments}
 
 
-def _usage(asked: Asked, items: list[dict[str, Any]]) -> dict[str, Any]:
+def _usage(asked: MessageRequest, items: list[dict[str, Any]]) -> dict[str, Any]:
     given = _items(asked.body)
     # What the request before held is cached: all up to the model's last item.
     answered = max(

@@ -23,7 +23,7 @@ class ImageError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ArchiveEntry:
     """A file, directory or link. `content` is kept where it was asked for."""
 
     path: str
@@ -39,7 +39,7 @@ class LayerShelf:
     """Layers that have been read: images share most of theirs."""
 
     wanted: Callable[[str], bool]
-    layers: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    layers: dict[str, tuple[ArchiveEntry, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Image:
 
     architecture: str
     config: dict[str, Any]
-    layers: tuple[tuple[Entry, ...], ...]
+    layers: tuple[tuple[ArchiveEntry, ...], ...]
 
     @property
     def unpacked_bytes(self) -> int:
@@ -59,9 +59,9 @@ class Image:
         return sum(entry.size for layer in self.layers for entry in layer)
 
     @cached_property
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, ArchiveEntry]:
         """What a container of the image sees."""
-        seen: dict[str, Entry] = {}
+        seen: dict[str, ArchiveEntry] = {}
         for layer in self.layers:
             # Removals first: they are about the layers below, never about their own.
             for entry in layer:
@@ -85,7 +85,7 @@ def read(archive: Path, shelf: LayerShelf) -> Image:
 
 def _layer(
     tar: tarfile.TarFile, descriptor: dict[str, Any], shelf: LayerShelf
-) -> tuple[Entry, ...]:
+) -> tuple[ArchiveEntry, ...]:
     digest = descriptor["digest"]
     if digest not in shelf.layers:
         with _open(tar, _blob(descriptor)) as packed:
@@ -94,7 +94,9 @@ def _layer(
     return shelf.layers[digest]
 
 
-def _entries(packed: IO[bytes], media_type: str, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+def _entries(
+    packed: IO[bytes], media_type: str, wanted: Callable[[str], bool]
+) -> Iterator[ArchiveEntry]:
     if media_type.endswith("+zstd"):
         with zstd.open(packed) as plain, tarfile.open(fileobj=plain, mode="r|") as layer:
             yield from _members(layer, wanted)
@@ -104,11 +106,11 @@ def _entries(packed: IO[bytes], media_type: str, wanted: Callable[[str], bool]) 
         yield from _members(layer, wanted)
 
 
-def _members(layer: tarfile.TarFile, wanted: Callable[[str], bool]) -> Iterator[Entry]:
+def _members(layer: tarfile.TarFile, wanted: Callable[[str], bool]) -> Iterator[ArchiveEntry]:
     for member in layer:
         path = member.name.removeprefix("./").strip("/")
         source = layer.extractfile(member) if member.isreg() and wanted(path) else None
-        yield Entry(
+        yield ArchiveEntry(
             path=path,
             kind=member.type,
             mode=member.mode,
@@ -122,7 +124,7 @@ def _is_removal(path: str) -> bool:
     return posixpath.basename(path).startswith(_REMOVED)
 
 
-def _forget(seen: dict[str, Entry], path: str) -> None:
+def _forget(seen: dict[str, ArchiveEntry], path: str) -> None:
     directory, name = posixpath.split(path)
     if name == _EMPTIED:
         gone, itself = directory, False

@@ -11,7 +11,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.release.oci_image import Entry, Image
+from tools.release.oci_image import ArchiveEntry, Image
 
 _DEBIAN_STATUS = "var/lib/dpkg/status"
 _DEBIAN_FILES = "var/lib/dpkg/info/"
@@ -105,7 +105,7 @@ def render(name: str, version: str, listed: Iterable[Package]) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def _debian(status: Entry) -> Iterator[Package]:
+def _debian(status: ArchiveEntry) -> Iterator[Package]:
     parser = BytesHeaderParser()
     for stanza in (status.content or b"").split(b"\n\n"):
         fields = parser.parsebytes(stanza)
@@ -114,7 +114,7 @@ def _debian(status: Entry) -> Iterator[Package]:
             yield Package("deb", fields["Package"], fields["Version"], where)
 
 
-def _python(entries: Iterable[Entry]) -> Iterator[Package]:
+def _python(entries: Iterable[ArchiveEntry]) -> Iterator[Package]:
     parser = BytesHeaderParser()
     for entry in entries:
         if entry.path.endswith(_PYTHON_METADATA) and entry.content is not None:

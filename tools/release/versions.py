@@ -15,7 +15,7 @@ class VersionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VersionPlace:
     """A file that holds the version, and the line that does. The pattern's group is the version."""
 
     path: str
@@ -44,14 +44,14 @@ _CHART_LINES = (r"^version: (\S+)$", r'^appVersion: "([^"]+)"$')
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
-def places(repository: Path) -> tuple[Place, ...]:
+def places(repository: Path) -> tuple[VersionPlace, ...]:
     """Return every place, pyproject.toml first."""
     charts = sorted(repository.glob("charts/*/Chart.yaml"))
     return (
-        Place(SOURCE, r'^version = "([^"]+)"$'),
-        Place(_PACKAGE, r'^__version__ = "([^"]+)"$'),
+        VersionPlace(SOURCE, r'^version = "([^"]+)"$'),
+        VersionPlace(_PACKAGE, r'^__version__ = "([^"]+)"$'),
         *(
-            Place(str(path.relative_to(repository)), line)
+            VersionPlace(str(path.relative_to(repository)), line)
             for path in charts
             for line in _CHART_LINES
         ),

@@ -31,7 +31,7 @@ exec "$@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class ProcessLaunch:
     """How to start one process."""
 
     command: Sequence[str]
@@ -50,7 +50,7 @@ class ProcessRecord:
     start_time: int
 
 
-def start(launch: Launch) -> None:
+def start(launch: ProcessLaunch) -> None:
     """Start the process in a session of its own; return as soon as it is recorded."""
     launch.record.unlink(missing_ok=True)
     cgroup = str(launch.cgroup_procs or "")

@@ -32,7 +32,7 @@ class Startup:
         """Start `component` and return its process number."""
         record = self.paths.record(component.name)
         processes.start(
-            processes.Launch(
+            processes.ProcessLaunch(
                 command=component.command,
                 log=self.paths.log(component.name),
                 record=record,

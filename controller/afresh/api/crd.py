@@ -28,7 +28,7 @@ _TEXT = {"type": "string"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class KindNames:
     """How a kind is named and shown. A column is (name, type, JSON path)."""
 
     name: str
@@ -44,7 +44,7 @@ class Kind:
 _AGE = ("Age", "date", ".metadata.creationTimestamp")
 
 KINDS = (
-    Kind(
+    KindNames(
         name="AgentClass",
         model=AgentClass,
         plural="agentclasses",
@@ -59,7 +59,7 @@ KINDS = (
         ),
         selectable_fields=(".spec.adapter",),
     ),
-    Kind(
+    KindNames(
         name="Subtask",
         model=SubtaskObject,
         plural="subtasks",
@@ -82,7 +82,7 @@ KINDS = (
         ),
         selectable_fields=(".spec.workPackageName", ".status.phase"),
     ),
-    Kind(
+    KindNames(
         name="WorkPackage",
         model=WorkPackage,
         plural="workpackages",
@@ -114,7 +114,7 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
-def build_crd(kind: Kind) -> dict[str, Any]:
+def build_crd(kind: KindNames) -> dict[str, Any]:
     """Return the CustomResourceDefinition of one kind."""
     version = {
         "name": API_VERSION,
@@ -154,7 +154,7 @@ def build_crd(kind: Kind) -> dict[str, Any]:
     }
 
 
-def render(kind: Kind) -> str:
+def render(kind: KindNames) -> str:
     """Return the text of the kind's file."""
     return _HEADER + yaml.dump(
         build_crd(kind), Dumper=_PlainDumper, sort_keys=False, width=100, allow_unicode=True

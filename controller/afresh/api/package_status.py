@@ -17,7 +17,7 @@ COMES_LATER = "Waiting"
 """The reason of a subtask in an episode that is at another one."""
 
 
-class Usage(TokenUsage):
+class UsageStatus(TokenUsage):
     """What the package has used so far."""
 
     episodes: Count = 0
@@ -185,7 +185,7 @@ class WorkPackageStatus(ObjectStatus):
     did not."""
     wait: SharedWait | None = None
     """What keeps the package from starting an episode, if other packages meet it as well."""
-    usage: Usage = Usage()
+    usage: UsageStatus = UsageStatus()
     """What the package has used so far."""
     subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(
         default=(), max_length=MAX_SUBTASKS

@@ -59,7 +59,7 @@ Email = Annotated[
 ]
 
 
-class Author(ApiModel):
+class AuthorSpec(ApiModel):
     """Who the commits are by."""
 
     name: AuthorName
@@ -86,7 +86,7 @@ SubmodulePath = Annotated[
 ]
 
 
-class Submodule(ApiModel):
+class SubmoduleSpec(ApiModel):
     """A submodule that checkouts have the files of, as they are at the commit that is recorded."""
 
     path: SubmodulePath
@@ -101,18 +101,18 @@ def default_branch(package: str) -> str:
     return f"afresh/{package}"
 
 
-def _transports_agree(repository: "Repository") -> bool:
+def _transports_agree(repository: "RepositorySpec") -> bool:
     return all(
         item.url.startswith("http") == repository.url.startswith("http")
         for item in repository.submodules
     )
 
 
-def _branch_is_own(repository: "Repository") -> bool:
+def _branch_is_own(repository: "RepositorySpec") -> bool:
     return repository.branch != repository.base_ref
 
 
-class Repository(ApiModel):
+class RepositorySpec(ApiModel):
     """Where the work happens. Its url, baseRef and branch cannot be changed."""
 
     RULES = (
@@ -148,14 +148,16 @@ class Repository(ApiModel):
     secret_name: DnsName | None = None
     """The Secret with username and password, or ssh-privatekey and known_hosts, and optionally
     ca.crt."""
-    author: Author | None = None
+    author: AuthorSpec | None = None
     """Who the commits are by; absent: Afresh <afresh@localhost>."""
     signing: Signing | None = None
     """Signs every commit on the branch; absent: none is signed."""
     cache_claim_name: DnsName | None = None
     """The PersistentVolumeClaim that keeps a mirror, for large repositories: see the docs. Only
     runners mount it, and all of them write to it."""
-    submodules: Annotated[tuple[Submodule, ...], MapBy("path")] = Field(default=(), max_length=16)
+    submodules: Annotated[tuple[SubmoduleSpec, ...], MapBy("path")] = Field(
+        default=(), max_length=16
+    )
     """The submodules to fetch; absent: none, and their folders are empty. Changes in them are not
     kept."""
     lfs: bool = False

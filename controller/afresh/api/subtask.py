@@ -74,7 +74,7 @@ class Setup(ApiModel):
     """How long it may run."""
 
 
-class Verify(ApiModel):
+class VerifySpec(ApiModel):
     """The acceptance command; a subtask is done only when it exits with 0."""
 
     command: Command
@@ -120,7 +120,7 @@ class SubtaskEntry(ApiModel):
     folder; a plain name does if it is a folder before the subtask begins."""
     max_new_files: StrictInt = Field(default=10, ge=0, le=10_000)
     """How many files may be added."""
-    verify: Verify | None = None
+    verify: VerifySpec | None = None
     """The acceptance command; absent: the package's."""
     guidance: Guidance = ()
     """Directives for this subtask, in the present tense."""
@@ -140,7 +140,7 @@ class SubtaskObjectSpec(SubtaskEntry):
     """The package, in the same namespace."""
 
 
-class VerifyResult(ApiModel):
+class VerifyStatus(ApiModel):
     """How the acceptance command ended."""
 
     exit_code: StrictInt
@@ -176,7 +176,7 @@ class Attempt(ApiModel):
     """How often the model answered."""
     usage: TokenUsage = TokenUsage()
     """What models were used for."""
-    verify: VerifyResult | None = None
+    verify: VerifyStatus | None = None
     """How the acceptance command ended, if it ran."""
     warnings: tuple[ShortMessage, ...] = Field(default=(), max_length=16)
     """What did not go well beside the outcome."""

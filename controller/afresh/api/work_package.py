@@ -10,10 +10,10 @@ from pydantic import Field, StrictBool, StrictInt
 from afresh.api.agent_class import Image, PidsLimit
 from afresh.api.meta import ApiModel, DnsName, KubernetesObject
 from afresh.api.package_status import MAX_REQUEST, MAX_SUBTASKS, WorkPackageStatus
-from afresh.api.repository import Repository, default_branch
+from afresh.api.repository import RepositorySpec, default_branch
 from afresh.api.resources import Money, ResourceRequirements
 from afresh.api.rules import MapBy, Rule
-from afresh.api.subtask import Guidance, Setup, SubtaskEntry, TimeoutSeconds, Verify
+from afresh.api.subtask import Guidance, Setup, SubtaskEntry, TimeoutSeconds, VerifySpec
 from afresh.contract.words import ContextMode
 
 MAX_PROMPTS_BYTES = 160 * 1024
@@ -23,7 +23,7 @@ CANCEL_ANNOTATION = "afresh.dev/cancel-requested-at"
 RETRY_ANNOTATION = "afresh.dev/retry-requested-at"
 
 
-class Context(ApiModel):
+class ContextSpec(ApiModel):
     """How much work one agent context is given."""
 
     mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
@@ -32,7 +32,7 @@ class Context(ApiModel):
     """With FreshPerEpic, at most this many subtasks in one context; 0: no limit."""
 
 
-class Episode(ApiModel):
+class EpisodeSpec(ApiModel):
     """Limits of the agent's program, per subtask."""
 
     timeout_seconds: TimeoutSeconds = 600
@@ -44,7 +44,7 @@ class Episode(ApiModel):
     """How long scheduling and pulling images may take."""
 
 
-class Budget(ApiModel):
+class BudgetSpec(ApiModel):
     """What the whole package may use of models."""
 
     max_tokens: StrictInt | None = Field(default=None, ge=1, le=1_000_000_000_000)
@@ -113,27 +113,27 @@ class WorkPackageSpec(ApiModel):
     """The AgentClass that does the work."""
     image: Image | None = None
     """The image with the repository's toolchain and the agent program; absent: the class's."""
-    repository: Repository
+    repository: RepositorySpec
     """Where the work happens. Its url, baseRef and branch cannot be changed."""
-    context: Context = Context()
+    context: ContextSpec = ContextSpec()
     """How much work one agent context is given."""
     guidance: Guidance = ()
     """Directives for every subtask, in the present tense."""
     setup: Setup | None = None
     """Prepares a checkout, before the agent and before verify."""
-    verify: Verify | None = None
+    verify: VerifySpec | None = None
     """The acceptance command for subtasks that have none of their own."""
     resources: ResourceRequirements | None = None
     """What the agent's container gets; absent: what the class says."""
     pids_limit: PidsLimit | None = None
     """How many processes the agent may have; absent: what the class says."""
-    episode: Episode = Episode()
+    episode: EpisodeSpec = EpisodeSpec()
     """Limits of the agent's program, per subtask."""
     max_episodes: StrictInt = Field(default=50, ge=1, le=10_000)
     """How many episodes there may be in all; at least one per subtask."""
     max_consecutive_failures: StrictInt = Field(default=3, ge=1, le=100)
     """After so many failures in a row a subtask is skipped."""
-    budget: Budget | None = None
+    budget: BudgetSpec | None = None
     """What the whole package may use of models; absent: no limit."""
     parallelism: StrictInt = Field(default=1, ge=1, le=50)
     """How many episodes may run at a time."""
@@ -186,7 +186,7 @@ class WorkPackage(KubernetesObject):
         """The branch that the work goes to."""
         return self.spec.repository.branch or default_branch(self.metadata.name)
 
-    def verify_of(self, entry: SubtaskEntry) -> Verify:
+    def verify_of(self, entry: SubtaskEntry) -> VerifySpec:
         """Return the acceptance command of `entry`: its own, else the package's.
 
         Raises ValueError where neither is given, which no valid package allows.

@@ -14,7 +14,7 @@ from afresh.cli.connection import connected
 from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError, Place, TableForm, Trial
 from afresh.contract import codec
-from afresh.contract.conformance import REQUIREMENTS, Finding, Findings, Verdict
+from afresh.contract.conformance import REQUIREMENTS, CheckResult, Finding, Findings
 from afresh.contract.pod_layout import AGENT, RUNNER
 from afresh.core.history.shared_causes import never_fits
 from afresh.kube.client import DEPLOYMENTS, PODS, Kube, Manifest
@@ -49,7 +49,7 @@ def _lines(findings: Findings) -> Iterator[str]:
         item = by_id[finding.id]
         detail = plain_line(finding.detail)
         yield f"{item.level:<6}  {item.id:<{WIDTH}}  {finding.verdict:<9}  {detail}".rstrip()
-        if finding.verdict is Verdict.FAILED:
+        if finding.verdict is CheckResult.FAILED:
             yield f"        It {item.level} {item.text}."
             yield f"        Remedy: {item.mend}."
     yield "The image conforms." if findings.conforms else "The image does not conform."

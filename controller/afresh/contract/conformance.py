@@ -15,7 +15,7 @@ class Level(StrEnum):
     SHOULD = "SHOULD"
 
 
-class Verdict(StrEnum):
+class CheckResult(StrEnum):
     """What came of a requirement. Not tried: an earlier one was in the way, or it cannot apply."""
 
     PASSED = "passed"
@@ -38,7 +38,7 @@ class Finding:
     """What came of the requirement `id`; `detail` is one line, for people."""
 
     id: str
-    verdict: Verdict
+    verdict: CheckResult
     detail: str = ""
 
 
@@ -53,7 +53,8 @@ class Findings:
         """Whether every MUST passed or cannot apply."""
         musts = {item.id for item in REQUIREMENTS if item.level is Level.MUST}
         return bool(self.findings) and not any(
-            finding.id in musts and finding.verdict is Verdict.FAILED for finding in self.findings
+            finding.id in musts and finding.verdict is CheckResult.FAILED
+            for finding in self.findings
         )
 
 

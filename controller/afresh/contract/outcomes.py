@@ -10,7 +10,7 @@ from enum import StrEnum
 from afresh.contract.words import Marker, Outcome
 
 
-class Next(StrEnum):
+class NextStep(StrEnum):
     """What the loop does with the subtask after an outcome."""
 
     DONE = "Done"
@@ -24,7 +24,7 @@ class Next(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class OutcomeRow:
     """What follows from an outcome.
 
     `counts`: it is a failure of the subtask. `by_container`: how the agent's container ended may
@@ -33,7 +33,7 @@ class Row:
     package is stalled and tries now and then.
     """
 
-    next: Next
+    next: NextStep
     counts: bool = False
     by_container: bool = False
     of_provider: bool = False
@@ -41,36 +41,36 @@ class Row:
 
     def marker(self, *, is_last_chance: bool) -> Marker | None:
         """Return what the plan shows for the subtask; None: it stays pending."""
-        if self.next is Next.DONE:
+        if self.next is NextStep.DONE:
             return Marker.DONE
-        if self.next is Next.REVIEW:
+        if self.next is NextStep.REVIEW:
             return Marker.NEEDS_REVIEW
         return Marker.SKIPPED if self.counts and is_last_chance else None
 
 
-TABLE: dict[Outcome, Row] = {
-    Outcome.SUCCESS: Row(next=Next.DONE),
-    Outcome.NO_CHANGES: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.BLOCKED: Row(next=Next.REVIEW),
-    Outcome.OUT_OF_SCOPE: Row(next=Next.REVIEW),
-    Outcome.VERIFY_FAILED: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.AGENT_ERROR: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.NO_RESULT: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.TURN_LIMIT: Row(next=Next.RETRY, counts=True),
-    Outcome.TIMEOUT: Row(next=Next.RETRY, counts=True),
-    Outcome.CONTEXT_EXHAUSTED: Row(next=Next.RETRY, counts=True),
-    Outcome.OUT_OF_MEMORY: Row(next=Next.RETRY, counts=True),
-    Outcome.PROCESS_LIMIT: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.DISK_FULL: Row(next=Next.RETRY, counts=True, by_container=True),
-    Outcome.TRANSIENT: Row(next=Next.BACKOFF, of_provider=True),
-    Outcome.MODEL_SILENT: Row(next=Next.BACKOFF, of_provider=True, stalls=True),
-    Outcome.INFRASTRUCTURE: Row(next=Next.BACKOFF, by_container=True),
-    Outcome.AUTH: Row(next=Next.PROBE, stalls=True),
-    Outcome.CONFIG: Row(next=Next.PROBE, stalls=True),
-    Outcome.BRANCH_IN_USE: Row(next=Next.PROBE, stalls=True),
-    Outcome.BUDGET_EXCEEDED: Row(next=Next.STOP),
-    Outcome.CONFLICT: Row(next=Next.RETRY),
-    Outcome.CANCELLED: Row(next=Next.RETRY),
+TABLE: dict[Outcome, OutcomeRow] = {
+    Outcome.SUCCESS: OutcomeRow(next=NextStep.DONE),
+    Outcome.NO_CHANGES: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.BLOCKED: OutcomeRow(next=NextStep.REVIEW),
+    Outcome.OUT_OF_SCOPE: OutcomeRow(next=NextStep.REVIEW),
+    Outcome.VERIFY_FAILED: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.AGENT_ERROR: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.NO_RESULT: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.TURN_LIMIT: OutcomeRow(next=NextStep.RETRY, counts=True),
+    Outcome.TIMEOUT: OutcomeRow(next=NextStep.RETRY, counts=True),
+    Outcome.CONTEXT_EXHAUSTED: OutcomeRow(next=NextStep.RETRY, counts=True),
+    Outcome.OUT_OF_MEMORY: OutcomeRow(next=NextStep.RETRY, counts=True),
+    Outcome.PROCESS_LIMIT: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.DISK_FULL: OutcomeRow(next=NextStep.RETRY, counts=True, by_container=True),
+    Outcome.TRANSIENT: OutcomeRow(next=NextStep.BACKOFF, of_provider=True),
+    Outcome.MODEL_SILENT: OutcomeRow(next=NextStep.BACKOFF, of_provider=True, stalls=True),
+    Outcome.INFRASTRUCTURE: OutcomeRow(next=NextStep.BACKOFF, by_container=True),
+    Outcome.AUTH: OutcomeRow(next=NextStep.PROBE, stalls=True),
+    Outcome.CONFIG: OutcomeRow(next=NextStep.PROBE, stalls=True),
+    Outcome.BRANCH_IN_USE: OutcomeRow(next=NextStep.PROBE, stalls=True),
+    Outcome.BUDGET_EXCEEDED: OutcomeRow(next=NextStep.STOP),
+    Outcome.CONFLICT: OutcomeRow(next=NextStep.RETRY),
+    Outcome.CANCELLED: OutcomeRow(next=NextStep.RETRY),
 }
 
 # When several outcomes fit, the first of these holds. Success and Conflict are not here: Success

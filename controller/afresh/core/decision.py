@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from afresh.api.agent_class import Gate
-from afresh.api.package_status import SharedWait, SubtaskRecord, Usage
+from afresh.api.package_status import SharedWait, SubtaskRecord, UsageStatus
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Order
@@ -155,7 +155,7 @@ class Decision:
     message: str
     actions: tuple[Action, ...]
     records: tuple[SubtaskRecord, ...]
-    usage: Usage
+    usage: UsageStatus
     attempt_results: tuple[AttemptResult, ...] = ()
     over: tuple[AttemptResult, ...] = ()
     notes: tuple[Note, ...] = ()

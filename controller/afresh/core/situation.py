@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from afresh.api.agent_class import AgentClass, Gate
-from afresh.api.package_status import SubtaskRecord, Usage
+from afresh.api.package_status import SubtaskRecord, UsageStatus
 from afresh.api.subtask import SubtaskEntry
 from afresh.api.work_package import WorkPackage, WorkPackageSpec
 from afresh.core.history import budget, graph
@@ -86,7 +86,7 @@ class Situation:
         return self.state.live
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> UsageStatus:
         """What the package has used so far."""
         return self.state.usage
 

@@ -16,14 +16,14 @@ from afresh.api.subtask import (
     SubtaskObject,
     SubtaskObjectStatus,
     Transition,
-    VerifyResult,
+    VerifyStatus,
 )
-from afresh.contract.outcomes import Next
+from afresh.contract.outcomes import NextStep
 from afresh.contract.report import PHASES, Usage
 from afresh.contract.words import Outcome
 from afresh.core.decision import Decision, StartEpisode
 from afresh.core.history.classify import AttemptResult
-from afresh.core.history.durations import Span, span_after
+from afresh.core.history.durations import TimeRange, time_range_after
 from afresh.core.history.graph import satisfied
 from afresh.core.history.interventions import guidance_given, interventions_after
 from afresh.core.history.plan_state import last_pushed
@@ -50,8 +50,8 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
     done = sum(1 for record in records if satisfied(record))
     running = [record.id for record in records if record.phase is SubtaskPhase.RUNNING]
     pushed = last_pushed(decision.attempt_results)
-    span = span_after(
-        Span(start=old.start_time, end=old.completion_time),
+    span = time_range_after(
+        TimeRange(start=old.start_time, end=old.completion_time),
         runs=decision.phase not in ENDED and any(record.attempts for record in records),
         over=decision.phase in ENDED,
         now=seen.now,
@@ -198,8 +198,8 @@ def _subtask_status(
             reason=record.reason,
         )
         transitions = (*transitions, change)[-TRANSITIONS_KEPT:]
-    span = span_after(
-        Span(start=old.start_time, end=old.completion_time),
+    span = time_range_after(
+        TimeRange(start=old.start_time, end=old.completion_time),
         runs=record.phase in IN_EPISODE,
         over=record.phase in OVER,
         now=seen.now,
@@ -229,7 +229,7 @@ def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
     """Since when the ends of all episodes call for waiting; a cancelled one tells nothing."""
     telling = [item.ended for item in decision.attempt_results if item.ended.begun]
     telling = [ended for ended in telling if ended.outcome is not Outcome.CANCELLED]
-    if any(row_of(ended).next not in (Next.BACKOFF, Next.PROBE) for ended in telling):
+    if any(row_of(ended).next not in (NextStep.BACKOFF, NextStep.PROBE) for ended in telling):
         return None
     return seen.package.status.waiting_since or (_seconds(seen.now) if telling else None)
 
@@ -292,12 +292,12 @@ def _ended_attempt(seen: Observed, attempt_result: AttemptResult, begun: Attempt
     )
 
 
-def _verify(attempt_result: AttemptResult) -> VerifyResult | None:
+def _verify(attempt_result: AttemptResult) -> VerifyStatus | None:
     result = attempt_result.ended.result
     if result is None or result.verify is None:
         return None
     verify = result.verify
-    return VerifyResult(
+    return VerifyStatus(
         exit_code=verify.exit_code, duration_seconds=verify.duration_seconds, tail=verify.tail
     )
 

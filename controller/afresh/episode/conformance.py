@@ -15,7 +15,7 @@ from afresh.adapters.adapter import Launch
 from afresh.adapters.registry import adapter_of
 from afresh.contract import codec, conformance
 from afresh.contract.abilities import gateway_api
-from afresh.contract.conformance import Finding, Findings, Requirement, Verdict
+from afresh.contract.conformance import CheckResult, Finding, Findings, Requirement
 from afresh.contract.order import Agent
 from afresh.contract.text import one_line
 from afresh.episode.agent_home import write_home
@@ -90,8 +90,8 @@ class ImageTrial:
         stopped = self._shell()
         yield stopped
         for item in conformance.REQUIREMENTS[1:]:
-            if stopped.verdict is Verdict.FAILED:
-                yield Finding(id=item.id, verdict=Verdict.NOT_TRIED)
+            if stopped.verdict is CheckResult.FAILED:
+                yield Finding(id=item.id, verdict=CheckResult.NOT_TRIED)
                 continue
             found = tried[item]()
             if item is conformance.PROGRAM:
@@ -130,7 +130,9 @@ class ImageTrial:
     def _found(self, item: Requirement, text: str) -> Callable[[], Finding]:
         def look() -> Finding:
             if item is conformance.STARTS and not self._adapter.version:
-                return Finding(id=item.id, verdict=Verdict.NOT_TRIED, detail="any program will do")
+                return Finding(
+                    id=item.id, verdict=CheckResult.NOT_TRIED, detail="any program will do"
+                )
             words = text.format(program=shlex.quote(self._program))
             said = self._run(item, Launch(argv=("/bin/sh", "-c", words)), SHORT_SECONDS)
             if item is conformance.STARTS and said.code == 0:
@@ -142,7 +144,7 @@ class ImageTrial:
     def _model(self) -> Finding:
         item, name = conformance.MODEL, gateway_api(self._agent)
         if name is None:
-            return Finding(id=item.id, verdict=Verdict.NOT_TRIED, detail="it needs no gateway")
+            return Finding(id=item.id, verdict=CheckResult.NOT_TRIED, detail="it needs no gateway")
         upstream = Upstream(
             api=api_of(name),
             endpoint=NOWHERE,
@@ -182,7 +184,7 @@ class ImageTrial:
     def _pinned(self) -> Finding:
         item, wanted = conformance.VERSION, self._adapter.version
         if not wanted or not self._version:
-            return Finding(id=item.id, verdict=Verdict.NOT_TRIED)
+            return Finding(id=item.id, verdict=CheckResult.NOT_TRIED)
         if wanted in self._version:
             return _passed(item, wanted)
         return _failed(item, f"the adapter is tested with {wanted}; the image has {self._version}")
@@ -211,11 +213,11 @@ class ImageTrial:
 
 
 def _passed(item: Requirement, detail: str = "") -> Finding:
-    return Finding(id=item.id, verdict=Verdict.PASSED, detail=detail)
+    return Finding(id=item.id, verdict=CheckResult.PASSED, detail=detail)
 
 
 def _failed(item: Requirement, detail: str) -> Finding:
-    return Finding(id=item.id, verdict=Verdict.FAILED, detail=detail)
+    return Finding(id=item.id, verdict=CheckResult.FAILED, detail=detail)
 
 
 def main(arguments: list[str]) -> int:

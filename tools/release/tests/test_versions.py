@@ -22,7 +22,9 @@ def test_every_place_says_the_version_of_the_project() -> None:
 
 
 @pytest.mark.parametrize("place", EACH)
-def test_a_place_that_says_another_version_is_named(place: versions.Place, tmp_path: Path) -> None:
+def test_a_place_that_says_another_version_is_named(
+    place: versions.VersionPlace, tmp_path: Path
+) -> None:
     project = copy_of_the_project(tmp_path)
     place.write(project, "9.9.9")
 

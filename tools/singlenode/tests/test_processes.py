@@ -8,13 +8,13 @@ import pytest
 
 from tools.singlenode import processes
 from tools.singlenode.errors import ClusterError
-from tools.singlenode.processes import Launch, ProcessRecord
+from tools.singlenode.processes import ProcessLaunch, ProcessRecord
 
 _PATH = {"PATH": os.environ["PATH"]}
 
 
-def _launch(tmp_path: Path, *command: str) -> Launch:
-    return Launch(
+def _launch(tmp_path: Path, *command: str) -> ProcessLaunch:
+    return ProcessLaunch(
         command=command, log=tmp_path / "log", record=tmp_path / "record", environment=_PATH
     )
 

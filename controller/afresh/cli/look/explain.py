@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from afresh import clock
 from afresh.cli.connection import connected, missing_package
 from afresh.cli.look.cluster_reader import see
-from afresh.cli.look.explanation import Explanation, Standing, explain
+from afresh.cli.look.explanation import Explanation, StatusSummary, explain
 from afresh.cli.look.terminal import Line, Paper, Span, Style, line
 from afresh.cli.looks import Output
 from afresh.cli.requests import Target
@@ -96,7 +96,7 @@ def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     yield "Looks", "as soon as an operator runs" if told.unserved else when, Style.PLAIN
 
 
-def _standing(standing: Standing) -> str:
+def _standing(standing: StatusSummary) -> str:
     reason = f", {standing.reason}" if standing.reason not in ("", standing.phase) else ""
     said = f": {standing.message}" if standing.message else ""
     return f"{standing.phase}{reason}{said}"

@@ -53,7 +53,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StatusSummary:
     """Where the package stands: by its status, or as a look now finds it."""
 
     phase: str
@@ -62,12 +62,12 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
+class NextPass:
     """What a look would lead to now: the rule that answers, and what is done."""
 
     rule: str
     fact: str
-    standing: Standing
+    standing: StatusSummary
     actions: tuple[str, ...]
     looks_again_seconds: int | None
 
@@ -92,9 +92,9 @@ class Explanation:
 
     namespace: str
     name: str
-    recorded: Standing
+    recorded: StatusSummary
     behind: bool
-    next: Next | None
+    next: NextPass | None
     waiting: tuple[WaitingSubtask, ...]
     mend: str
     missing: tuple[Missing, ...]
@@ -164,23 +164,23 @@ def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> st
     return _MENDS.get(reason, "Nothing.").replace("`", "")
 
 
-def _recorded(package: WorkPackage) -> Standing:
+def _recorded(package: WorkPackage) -> StatusSummary:
     status = package.status
-    return Standing(
+    return StatusSummary(
         phase=status.phase or PackagePhase.PENDING,
         reason=plain_line(status.reason),
         message=plain_line(status.message),
     )
 
 
-def _next(seen: Observed, decision: Decision) -> Next:
+def _next(seen: Observed, decision: Decision) -> NextPass:
     situation = situation_of(seen)
     rule = next(rule for rule in RULES if rule(situation))
     again = decision.recheck_after
-    return Next(
+    return NextPass(
         rule=rule.__name__,
         fact=" ".join((rule.__doc__ or "").split()),
-        standing=Standing(
+        standing=StatusSummary(
             phase=decision.phase, reason=decision.reason, message=plain_line(decision.message)
         ),
         actions=tuple(_told(decision)),

@@ -15,7 +15,7 @@ from afresh.api.phases import SubtaskPhase
 from afresh.api.resources import TokenUsage
 from afresh.api.subtask import Attempt, Transition
 from afresh.cli.printable import plain_line, plain_lines
-from afresh.contract.outcomes import TABLE, Next
+from afresh.contract.outcomes import TABLE, NextStep
 from afresh.contract.words import Outcome
 
 
@@ -185,8 +185,8 @@ def _ending(outcome: Outcome | None, led_to_done: bool) -> Ending:
     if outcome is None:
         return Ending.RUNNING
     row = TABLE[outcome]
-    if led_to_done or row.next is Next.DONE:
+    if led_to_done or row.next is NextStep.DONE:
         return Ending.DONE
     if row.counts:
         return Ending.FAILED
-    return Ending.HALTED if row.next in (Next.REVIEW, Next.STOP) else Ending.UNCOUNTED
+    return Ending.HALTED if row.next in (NextStep.REVIEW, NextStep.STOP) else Ending.UNCOUNTED

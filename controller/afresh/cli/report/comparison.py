@@ -16,7 +16,7 @@ from afresh.api.subtask import SubtaskEntry, SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.plain_values import plain_value
 from afresh.cli.report.attempts import Ending, Tokens
-from afresh.cli.report.report import Row, rows_of, totals_of
+from afresh.cli.report.report import SubtaskRow, rows_of, totals_of
 
 # What a person answers while a package runs does not make it another package.
 ASKED = ("prompt", "files", "max_new_files", "depends_on", "verify")
@@ -120,7 +120,7 @@ def _side(package: WorkPackage, children: Sequence[SubtaskObject], now: datetime
     )
 
 
-def _failed(row: Row) -> int:
+def _failed(row: SubtaskRow) -> int:
     return sum(attempt.ending is Ending.FAILED for attempt in row.history)
 
 

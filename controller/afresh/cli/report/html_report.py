@@ -14,7 +14,7 @@ from markupsafe import Markup
 from afresh.cli.amounts import duration, moment, percent, short_commit, tokens
 from afresh.cli.report.attempts import Tokens, Tried
 from afresh.cli.report.html_timeline import timeline
-from afresh.cli.report.report import Report
+from afresh.cli.report.report import PackageReport
 from afresh.core.status import dollars
 
 KINDS = (
@@ -26,7 +26,7 @@ KINDS = (
 BAR_WIDTH = 1000
 
 
-def write_html(report: Report) -> str:
+def write_html(report: PackageReport) -> str:
     """Return the page; texts of agents and users stand in it as texts only."""
     pages = Environment(
         loader=PackageLoader("afresh.cli.report", "."),
@@ -51,7 +51,7 @@ def write_html(report: Report) -> str:
     )
 
 
-def _tiles(report: Report) -> tuple[tuple[str, str, str], ...]:
+def _tiles(report: PackageReport) -> tuple[tuple[str, str, str], ...]:
     totals = report.totals
     uncounted = totals.uncounted_episodes
     kinds = totals.tokens

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from afresh.cli.amounts import duration, moment
-from afresh.cli.report.report import Report, Row
-from afresh.cli.report.timeline import WIDTH, Kind, Line, Span, line_of, spans_of
+from afresh.cli.report.report import PackageReport, SubtaskRow
+from afresh.cli.report.timeline import WIDTH, Line, SpanKind, TimelineSpan, line_of, spans_of
 
 HEIGHT = 20.0
 LEAST = 3.0  # what is shorter is drawn so wide, to be seen
@@ -58,10 +58,10 @@ class Timeline:
     axis: str = ""
     keys: Sequence[tuple[str, str, float, float]] = ()
     labels: Sequence[tuple[str, str, bool]] = ()
-    lanes: Sequence[tuple[Row, Sequence[Bar], str]] = ()
+    lanes: Sequence[tuple[SubtaskRow, Sequence[Bar], str]] = ()
 
 
-def timeline(report: Report) -> Timeline:
+def timeline(report: PackageReport) -> Timeline:
     """Return the picture."""
     lanes = [(row, spans_of(row, report.now)) for row in report.subtasks]
     line = line_of(span for _, spans in lanes for span in spans)
@@ -84,7 +84,7 @@ def timeline(report: Report) -> Timeline:
     )
 
 
-def _said(row: Row, spans: Sequence[Span]) -> str:
+def _said(row: SubtaskRow, spans: Sequence[TimelineSpan]) -> str:
     return f"{row.id}: {'; '.join(map(_told, spans)) or 'nothing yet'}"
 
 
@@ -112,21 +112,25 @@ def _folds(line: Line) -> Iterator[Bar]:
             yield Bar("fold", told, piece.left, 0, piece.right - piece.left, HEIGHT)
 
 
-def _bar(span: Span, line: Line) -> Bar:
+def _bar(span: TimelineSpan, line: Line) -> Bar:
     top, height = SHAPES[_shape(span)]
     left = min(line.at(span.start), WIDTH - LEAST)
     width = max(line.at(span.end) - left, LEAST)
     return Bar(_shape(span), _told(span), round(left, 2), top, round(width, 2), height)
 
 
-def _shape(span: Span) -> str:
+def _shape(span: TimelineSpan) -> str:
     return span.attempt.ending if span.attempt else span.kind
 
 
-def _told(span: Span) -> str:
+def _told(span: TimelineSpan) -> str:
     length = duration((span.end - span.start).total_seconds())
     if span.attempt:
         outcome = span.attempt.outcome or "runs"
         return f"attempt {span.attempt.number}: {outcome}, {length}, from {moment(span.start)}"
-    words = {Kind.QUEUED: "queued", Kind.WAIT: span.why, Kind.PERSON: "waits for a person"}
+    words = {
+        SpanKind.QUEUED: "queued",
+        SpanKind.WAIT: span.why,
+        SpanKind.PERSON: "waits for a person",
+    }
     return f"{words[span.kind]}, {length}"

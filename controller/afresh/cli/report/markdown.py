@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from afresh.cli.amounts import duration, percent, short_commit, tokens
 from afresh.cli.printable import markdown_line, quoted
 from afresh.cli.report.branch_files import Notes
-from afresh.cli.report.report import Report, Row, Totals
+from afresh.cli.report.report import PackageReport, SubtaskRow, Totals
 from afresh.cli.report.waiting import WaitingForPerson
 from afresh.core.status import dollars
 
 _COLUMNS = ("", "Subtask", "Title", "Reason", "Attempts", "Time", "Tokens", "Cost", "Commit")
 
 
-def write_markdown(report: Report) -> str:
+def write_markdown(report: PackageReport) -> str:
     """Return the report; texts of agents and users stand in it as texts only."""
     sections = (
         _head(report),
@@ -25,7 +25,7 @@ def write_markdown(report: Report) -> str:
     return "\n\n".join(sections)
 
 
-def _head(report: Report) -> str:
+def _head(report: PackageReport) -> str:
     where = f"- Branch: `{report.branch}`"
     commit = f" at `{short_commit(report.head_commit)}`" if report.head_commit else ""
     progress = f", {report.progress} done" if report.progress else ""
@@ -62,7 +62,7 @@ def _sums(totals: Totals) -> Iterator[str]:
         yield f"- Cost: {dollars(totals.cost_usd)}"
 
 
-def _cells(row: Row) -> Sequence[str]:
+def _cells(row: SubtaskRow) -> Sequence[str]:
     commit = short_commit(row.commit)
     return (
         f"`{row.marker}`",
@@ -87,17 +87,17 @@ def write_table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _waiting(report: Report) -> str:
+def _waiting(report: PackageReport) -> str:
     return "\n\n".join(_item(report, item) for item in report.waiting) or "Nothing."
 
 
-def _item(report: Report, item: WaitingForPerson) -> str:
+def _item(report: PackageReport, item: WaitingForPerson) -> str:
     message = f"\n\n{quoted(item.message)}" if item.message else ""
     ways = "\n".join(f"- {way.what}: `{way.command}`" for way in item.ways)
     return f"### {item.id or report.name}: {item.reason}{message}\n\n{ways}"
 
 
-def _listed(title: str, found: Iterable[tuple[Row, Sequence[str]]]) -> Iterator[str]:
+def _listed(title: str, found: Iterable[tuple[SubtaskRow, Sequence[str]]]) -> Iterator[str]:
     """A list of what was said of subtasks; nothing where nothing was."""
     lines = [f"- {row.id}: {markdown_line(text)}" for row, texts in found for text in texts if text]
     if lines:

@@ -32,7 +32,7 @@ from afresh.core.history.transitions import new_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SubtaskRow:
     """One subtask; `commit` is whole. Tokens and seconds are those of the `history` that is kept.
 
     `attempts` and `cost_usd` are of all attempts; without a price there is no cost.
@@ -81,7 +81,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class PackageReport:
     """Everything that a person needs to go on. `now` is when it was told."""
 
     namespace: str
@@ -98,7 +98,7 @@ class Report:
     fetch: str
     now: datetime
     totals: Totals
-    subtasks: tuple[Row, ...]
+    subtasks: tuple[SubtaskRow, ...]
     waiting: tuple[WaitingForPerson, ...]
     notes: Notes
 
@@ -109,11 +109,11 @@ class Report:
 
 def report_on(
     package: WorkPackage, children: Sequence[SubtaskObject], notes: Notes, now: datetime
-) -> Report:
+) -> PackageReport:
     """Return the report on `package`, with its Subtasks and what was read from its branch."""
     status = package.status
     rows = rows_of(package, children)
-    return Report(
+    return PackageReport(
         namespace=package.metadata.namespace,
         name=package.metadata.name,
         goal=plain_line(package.spec.goal),
@@ -138,7 +138,7 @@ def report_on(
     )
 
 
-def rows_of(package: WorkPackage, children: Sequence[SubtaskObject]) -> tuple[Row, ...]:
+def rows_of(package: WorkPackage, children: Sequence[SubtaskObject]) -> tuple[SubtaskRow, ...]:
     """Return one row for each subtask, in list order."""
     records = {record.id: record for record in package.status.subtasks}
     by_id = {child.spec.id: child for child in children}
@@ -148,7 +148,7 @@ def rows_of(package: WorkPackage, children: Sequence[SubtaskObject]) -> tuple[Ro
     )
 
 
-def totals_of(package: WorkPackage, rows: Sequence[Row], now: datetime) -> Totals:
+def totals_of(package: WorkPackage, rows: Sequence[SubtaskRow], now: datetime) -> Totals:
     """Return what the package took; seconds are those of the history that is kept."""
     usage = package.status.usage
     history = [attempt for row in rows for attempt in row.history if attempt.start]
@@ -167,7 +167,7 @@ def totals_of(package: WorkPackage, rows: Sequence[Row], now: datetime) -> Total
     )
 
 
-def _row(entry: SubtaskEntry, record: SubtaskRecord, child: SubtaskObject | None) -> Row:
+def _row(entry: SubtaskEntry, record: SubtaskRecord, child: SubtaskObject | None) -> SubtaskRow:
     done = record.phase is SubtaskPhase.DONE
     kept = child.status.attempts if child else ()
     changes = tuple(change(item) for item in child.status.transitions) if child else ()
@@ -175,7 +175,7 @@ def _row(entry: SubtaskEntry, record: SubtaskRecord, child: SubtaskObject | None
         tried(item, changes, led_to_done=done and item.number == record.attempts) for item in kept
     )
     summaries = [item.summary for item in history if item.summary]
-    return Row(
+    return SubtaskRow(
         marker=record.marker,
         id=entry.id,
         title=plain_line(entry.title),

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from afresh.api.phases import SubtaskPhase
 from afresh.cli.report.attempts import Ending, Tried
-from afresh.cli.report.report import Row
+from afresh.cli.report.report import SubtaskRow
 
 WIDTH = 1000.0
 FOLD_WIDTH = 24.0
@@ -28,7 +28,7 @@ WAITS = frozenset({"Transient", "Infrastructure", "Auth", "Config"})
 LEFT_OUT = frozenset({"SkippedByUser", "Removed"})
 
 
-class Kind(StrEnum):
+class SpanKind(StrEnum):
     """What a span shows."""
 
     EPISODE = "episode"
@@ -38,10 +38,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TimelineSpan:
     """A stretch of one subtask's time; of an episode, its attempt."""
 
-    kind: Kind
+    kind: SpanKind
     start: datetime
     end: datetime
     why: str = ""
@@ -88,15 +88,15 @@ class Line:
                 time += step
 
 
-def spans_of(row: Row, now: datetime) -> tuple[Span, ...]:
+def spans_of(row: SubtaskRow, now: datetime) -> tuple[TimelineSpan, ...]:
     """Return what happened to one subtask; episodes come last, to be drawn on top."""
     return (*_stays(row, now), *_waits(row, now), *_episodes(row, now))
 
 
-def line_of(spans: Iterable[Span]) -> Line:
+def line_of(spans: Iterable[TimelineSpan]) -> Line:
     """Return the line on which all these spans lie."""
     every = sorted(spans, key=lambda span: span.start)
-    busy = _joined(span for span in every if span.kind is not Kind.PERSON)
+    busy = _joined(span for span in every if span.kind is not SpanKind.PERSON)
     if not busy:
         return Line(())
     last = max(span.end for span in every)
@@ -128,7 +128,7 @@ def _stretches(
         yield start, end, False
 
 
-def _joined(spans: Iterable[Span]) -> list[tuple[datetime, datetime]]:
+def _joined(spans: Iterable[TimelineSpan]) -> list[tuple[datetime, datetime]]:
     """Stretches in which something happened, in order; a moment is widened to a second."""
     joined: list[tuple[datetime, datetime]] = []
     for span in spans:
@@ -140,14 +140,14 @@ def _joined(spans: Iterable[Span]) -> list[tuple[datetime, datetime]]:
     return joined
 
 
-def _episodes(row: Row, now: datetime) -> Iterator[Span]:
+def _episodes(row: SubtaskRow, now: datetime) -> Iterator[TimelineSpan]:
     for attempt in row.history:
         if attempt.start and (attempt.end or attempt.ending is Ending.RUNNING):
             end = attempt.end or max(now, attempt.start)
-            yield Span(kind=Kind.EPISODE, start=attempt.start, end=end, attempt=attempt)
+            yield TimelineSpan(kind=SpanKind.EPISODE, start=attempt.start, end=end, attempt=attempt)
 
 
-def _waits(row: Row, now: datetime) -> Iterator[Span]:
+def _waits(row: SubtaskRow, now: datetime) -> Iterator[TimelineSpan]:
     """Between an attempt that had a temporary cause and the next one."""
     for attempt, later in pairwise((*row.history, None)):
         if attempt is None or attempt.end is None or attempt.outcome not in WAITS:
@@ -157,22 +157,22 @@ def _waits(row: Row, now: datetime) -> Iterator[Span]:
         end = later.start if later else now
         if end and end > attempt.end:
             why = f"waits after {attempt.outcome}"
-            yield Span(kind=Kind.WAIT, start=attempt.end, end=end, why=why)
+            yield TimelineSpan(kind=SpanKind.WAIT, start=attempt.end, end=end, why=why)
 
 
-def _stays(row: Row, now: datetime) -> Iterator[Span]:
+def _stays(row: SubtaskRow, now: datetime) -> Iterator[TimelineSpan]:
     """Phases in which somebody else is at work: a queue, or a person."""
     for change, later in pairwise((*row.changes, None)):
         if change is None:
             continue
         end = later.at if later else max(now, change.at)
         if change.phase is SubtaskPhase.QUEUED:
-            yield Span(kind=Kind.QUEUED, start=change.at, end=end, why=change.reason)
+            yield TimelineSpan(kind=SpanKind.QUEUED, start=change.at, end=end, why=change.reason)
         person = change.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
         # Who leaves out what failures had skipped changes the reason alone, at no recorded time.
         reasons = {change.reason} if later else {change.reason, row.reason}
         if person and not reasons & LEFT_OUT:
-            yield Span(kind=Kind.PERSON, start=change.at, end=end, why=change.reason)
+            yield TimelineSpan(kind=SpanKind.PERSON, start=change.at, end=end, why=change.reason)
 
 
 def _rounded_up(time: datetime, step: timedelta) -> datetime:

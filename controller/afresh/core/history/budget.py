@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, Decimal
 
-from afresh.api.package_status import BudgetShare, Usage
-from afresh.api.work_package import Budget as Limits
+from afresh.api.package_status import BudgetShare, UsageStatus
+from afresh.api.work_package import BudgetSpec
 from afresh.contract.order import LEAST_TOKENS, Budget
 from afresh.core.history.usage import tokens_of
 from afresh.core.observed import Episode
@@ -12,7 +12,7 @@ from afresh.core.observed import Episode
 MILLIONTH = Decimal("0.000001")
 
 
-def is_spent(limits: Limits | None, usage: Usage) -> bool:
+def is_spent(limits: BudgetSpec | None, usage: UsageStatus) -> bool:
     """Whether the package has used all that it may; what is left may be too little to use."""
     if limits is None:
         return False
@@ -22,7 +22,7 @@ def is_spent(limits: Limits | None, usage: Usage) -> bool:
 
 
 def shares(
-    limits: Limits | None, usage: Usage, live: Iterable[Episode], starts: int
+    limits: BudgetSpec | None, usage: UsageStatus, live: Iterable[Episode], starts: int
 ) -> Budget | None:
     """Return what each of `starts` new episodes may use; None: no limit.
 
@@ -46,7 +46,9 @@ def shares(
     return Budget(max_tokens=tokens, max_cost_usd=None if cost is None else f"{cost:f}")
 
 
-def can_afford(limits: Limits | None, usage: Usage, insufficient: BudgetShare | None) -> bool:
+def can_afford(
+    limits: BudgetSpec | None, usage: UsageStatus, insufficient: BudgetShare | None
+) -> bool:
     """Whether all that is left of the budget is more than what was not enough for a subtask."""
     if insufficient is None:
         return True

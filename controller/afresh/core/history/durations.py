@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TimeRange:
     """From the start to the end; `duration` is there with the end."""
 
     start: datetime | None = None
@@ -19,19 +19,19 @@ class Span:
         return short_duration(max(0, int((self.end - self.start).total_seconds())))
 
 
-def span_after(known: Span, *, runs: bool, over: bool, now: datetime) -> Span:
+def time_range_after(known: TimeRange, *, runs: bool, over: bool, now: datetime) -> TimeRange:
     """Return the span now that it `runs`, or is `over`, or neither: it waits.
 
     What runs anew after its end has begun anew.
     """
     if runs:
         is_new = known.start is None or known.end is not None
-        return Span(start=whole_utc(now)) if is_new else known
+        return TimeRange(start=whole_utc(now)) if is_new else known
     if known.start is None:
-        return Span()
+        return TimeRange()
     if over:
-        return known if known.end else Span(start=known.start, end=whole_utc(now))
-    return Span() if known.end else known
+        return known if known.end else TimeRange(start=known.start, end=whole_utc(now))
+    return TimeRange() if known.end else known
 
 
 def whole_utc(time: datetime) -> datetime:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, Usage
+from afresh.api.package_status import MAX_SUBTASKS, PlanSync, SubtaskRecord, UsageStatus
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.outcomes import TABLE
@@ -51,7 +51,7 @@ class PackageState:
     """
 
     records: tuple[SubtaskRecord, ...]
-    usage: Usage
+    usage: UsageStatus
     removed: tuple[SubtaskRecord, ...] = ()
     attempt_results: tuple[AttemptResult, ...] = ()
     over: tuple[AttemptResult, ...] = ()

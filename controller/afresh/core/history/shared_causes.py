@@ -80,7 +80,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CauseRow:
     """One cause: the stage that ends it, the pause between tries, who tries, and its keys.
 
     `subjects` are those that a package depends on; `key` is what one of them is known by.
@@ -131,26 +131,26 @@ def _repository_key(package: WorkPackage, _: AgentClass, __: str) -> str:
     return f"{normalized_url(repository.url)} {repository.secret_name or ''}".strip()[:KEY_LENGTH]
 
 
-TABLE: dict[Cause, Row] = {
-    Cause.IMAGE: Row(
+TABLE: dict[Cause, CauseRow] = {
+    Cause.IMAGE: CauseRow(
         ends_at=Stage.STARTED,
         pause=backoff_after,
         subjects=lambda package, agent_class: (RUNNER, ADDED, *images_of(package, agent_class)),
         key=_image_key,
     ),
-    Cause.FIT: Row(
+    Cause.FIT: CauseRow(
         ends_at=Stage.SCHEDULED,
         pause=backoff_after,
         subjects=lambda *_: ("",),
         key=_shape_key,
     ),
-    Cause.REFUSAL: Row(
+    Cause.REFUSAL: CauseRow(
         ends_at=Stage.POD,
         pause=backoff_after,
         subjects=lambda *_: tuple(Refusal),
         key=_refusal_key,
     ),
-    Cause.REPOSITORY: Row(
+    Cause.REPOSITORY: CauseRow(
         ends_at=Stage.PREPARED,
         pause=backoff_after,
         tries_without_agent=True,

@@ -15,8 +15,8 @@ from afresh.api.subtask import SubtaskEntry
 from afresh.contract.outcomes import (
     MOST_SILENCES,
     TABLE,
-    Next,
-    Row,
+    NextStep,
+    OutcomeRow,
     backoff_after,
     probe_after,
     reset_of,
@@ -181,7 +181,7 @@ def after(
         "kept": _unpushed(ended).kept or (None if _did_work(ended) else record.kept),
     }
     phase = SubtaskPhase.PENDING
-    if row.next is Next.DONE:
+    if row.next is NextStep.DONE:
         phase = SubtaskPhase.DONE
         commit = (ended.result.commit if ended.result else None) or ""
         reason = Reason.VERIFIED if ended.outcome is Outcome.SUCCESS else str(ended.outcome)
@@ -189,15 +189,15 @@ def after(
     elif not ended.begun:
         not_begun = (record.not_begun or 0) + 1
         update |= {"reason": Reason.WAITING, "message": "", "not_begun": not_begun}
-    elif row.next is Next.REVIEW:
+    elif row.next is NextStep.REVIEW:
         phase = SubtaskPhase.NEEDS_REVIEW
     elif row.counts and is_last_chance(record, limit):
         phase = SubtaskPhase.SKIPPED
         update |= {"reason": Reason.TOO_MANY_FAILURES}
-    elif row.next in (Next.BACKOFF, Next.PROBE):
+    elif row.next in (NextStep.BACKOFF, NextStep.PROBE):
         is_silent = ended.outcome is Outcome.MODEL_SILENT
         silences = (record.silences or 0) + is_silent
-        stalls = row.next is Next.PROBE or (is_silent and silences >= MOST_SILENCES)
+        stalls = row.next is NextStep.PROBE or (is_silent and silences >= MOST_SILENCES)
         same = bool(record.kept) or ((record.reason in STALLING) == stalls)
         retries = record.transient_retries + 1 if same else 1
         update |= {"transient_retries": retries, "silences": silences or None}
@@ -216,7 +216,7 @@ def _unpushed(ended: Finished) -> Unpushed:
 def _did_work(ended: Finished) -> bool:
     """Whether the episode has decided about its work: what was kept before is of no use then."""
     row = row_of(ended)
-    return row.counts or row.next in (Next.DONE, Next.REVIEW)
+    return row.counts or row.next in (NextStep.DONE, NextStep.REVIEW)
 
 
 def with_share(record: SubtaskRecord, episode: Episode, ended: Finished) -> SubtaskRecord:
@@ -233,7 +233,7 @@ def updated(model: M, **changes: object) -> M:
     return type(model).model_validate({**dict(model), **changes})
 
 
-def row_of(ended: Finished) -> Row:
+def row_of(ended: Finished) -> OutcomeRow:
     """Return the row that holds.
 
     NoChanges with a commit is the agent's word, verified, that nothing is needed; without one it
@@ -245,7 +245,7 @@ def row_of(ended: Finished) -> Row:
 
 
 def _pause(ended: Finished, retries: int) -> timedelta:
-    stalls = TABLE[ended.outcome].next is Next.PROBE
+    stalls = TABLE[ended.outcome].next is NextStep.PROBE
     return probe_after(retries) if stalls else backoff_after(retries)
 
 

@@ -3,35 +3,34 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from afresh.api.package_status import Usage
-from afresh.contract.outcomes import TABLE, Next
-from afresh.contract.report import Report, Result
-from afresh.contract.report import Usage as Spent
+from afresh.api.package_status import UsageStatus
+from afresh.contract.outcomes import TABLE, NextStep
+from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import PushRefusal
 from afresh.core.history.classify import Finished
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
-def usage_after(old: Usage, over: Iterable[Finished]) -> Usage:
+def usage_after(old: UsageStatus, over: Iterable[Finished]) -> UsageStatus:
     """Return the package's usage with episodes that are over added: one end for each of them."""
     for ended in over:
         old = _plus(old, ended)
     return old
 
 
-def _plus(usage: Usage, ended: Finished) -> Usage:
+def _plus(usage: UsageStatus, ended: Finished) -> UsageStatus:
     counted = _counts(ended)
     runs = {
         "episodes": usage.episodes + counted,
         "transient_retries": usage.transient_retries + (not counted),
     }
     if ended.report is None:
-        return Usage.model_validate({**dict(usage), **runs})
+        return UsageStatus.model_validate({**dict(usage), **runs})
     spent = ended.report.usage
     tokens = {name: getattr(usage, name) + getattr(spent, name) for name in TOKENS}
     cost = plus_cost(usage.cost_usd, spent.cost_usd)
-    return Usage.model_validate({**dict(usage), **runs, **tokens, "cost_usd": cost})
+    return UsageStatus.model_validate({**dict(usage), **runs, **tokens, "cost_usd": cost})
 
 
 def _counts(ended: Finished) -> bool:
@@ -41,7 +40,7 @@ def _counts(ended: Finished) -> bool:
         return False
     if any(result.commit or _was_paid(result) for result in done):
         return True
-    return TABLE[ended.outcome].next not in (Next.BACKOFF, Next.PROBE)
+    return TABLE[ended.outcome].next not in (NextStep.BACKOFF, NextStep.PROBE)
 
 
 def _was_paid(result: Result) -> bool:
@@ -50,7 +49,7 @@ def _was_paid(result: Result) -> bool:
     return refusal in (PushRefusal.KEPT, PushRefusal.LOST) and result.verify is not None
 
 
-def share_of(ended: Finished) -> Spent | None:
+def share_of(ended: Finished) -> Usage | None:
     """Return what an episode used for the subtask that ended so, if that is known.
 
     Where the runner could not say, it is what the episode's other subtasks leave.
@@ -64,7 +63,7 @@ def share_of(ended: Finished) -> Spent | None:
     return _minus(ended.report, shares) if len(shares) == len(others) else None
 
 
-def _minus(report: Report, shares: list[Spent]) -> Spent:
+def _minus(report: Report, shares: list[Usage]) -> Usage:
     whole = report.usage
     counts = {
         name: max(getattr(whole, name) - sum(getattr(share, name) for share in shares), 0)
@@ -74,10 +73,10 @@ def _minus(report: Report, shares: list[Spent]) -> Spent:
     if whole.cost_usd is not None:
         rest = Decimal(whole.cost_usd) - sum(Decimal(share.cost_usd or 0) for share in shares)
         cost = str(max(rest, Decimal(0)))
-    return Spent(**counts, cost_usd=cost)
+    return Usage(**counts, cost_usd=cost)
 
 
-def tokens_of(usage: Usage | Spent) -> int:
+def tokens_of(usage: UsageStatus | Usage) -> int:
     """Return how many tokens of all kinds that is."""
     return sum(getattr(usage, name) for name in TOKENS)
 

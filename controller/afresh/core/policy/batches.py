@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.phases import SubtaskPhase
 from afresh.api.subtask import SubtaskEntry
-from afresh.api.work_package import Context
+from afresh.api.work_package import ContextSpec
 from afresh.contract.words import ContextMode
 from afresh.core.history import graph
 from afresh.core.history.plan_state import epic_of
@@ -22,7 +22,7 @@ def batches(
     entries: Sequence[SubtaskEntry],
     records: Mapping[str, SubtaskRecord],
     due: Sequence[SubtaskEntry],
-    context: Context,
+    context: ContextSpec,
 ) -> list[Batch]:
     """Return the batches of the episodes that may start now, the first in list order first.
 
@@ -45,7 +45,7 @@ def _batch(
     first: SubtaskEntry,
     entries: Sequence[SubtaskEntry],
     records: Mapping[str, SubtaskRecord],
-    context: Context,
+    context: ContextSpec,
     not_these: frozenset[str],
 ) -> Batch:
     """Do in thought what the episode would do: one subtask after another, in list order."""
@@ -62,7 +62,7 @@ def _batch(
     return tuple(batch)
 
 
-def _most(context: Context) -> int:
+def _most(context: ContextSpec) -> int:
     if context.mode is ContextMode.FRESH_PER_SUBTASK:
         return 1
     if context.mode is ContextMode.FRESH_PER_EPIC and context.reset_interval:

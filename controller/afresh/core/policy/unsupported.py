@@ -6,11 +6,11 @@ Ignoring one in silence could cost money or break a promise, so a package that n
 from collections.abc import Iterator
 
 from afresh.api.agent_class import AgentClassSpec
-from afresh.api.work_package import Episode, WorkPackageSpec
+from afresh.api.work_package import EpisodeSpec, WorkPackageSpec
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.words import ContextMode, CredentialsMode
 
-USUAL_TURNS = Episode().max_turns
+USUAL_TURNS = EpisodeSpec().max_turns
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:

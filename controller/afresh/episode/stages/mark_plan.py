@@ -5,7 +5,7 @@ With the limits of `plan_commit` it takes less than a minute, which the pod's de
 """
 
 from afresh.contract.order import PlanLine, Task
-from afresh.contract.outcomes import TABLE, Next
+from afresh.contract.outcomes import TABLE, NextStep
 from afresh.contract.text import one_line
 from afresh.contract.words import Marker, Outcome
 from afresh.episode.briefing import planned
@@ -44,7 +44,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 def _marker(task: Task, outcome: Outcome) -> Marker | None:
     """Return what the outcome makes of the subtask in the plan; None: it stays pending."""
     row = TABLE[outcome]
-    if row.next is Next.REVIEW:
+    if row.next is NextStep.REVIEW:
         return Marker.NEEDS_REVIEW
     if row.counts and task.marker_on_failure is not Marker.PENDING:
         return task.marker_on_failure
