@@ -10,11 +10,11 @@ from tests.episode.pod import CONTROLLER
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from afresh.episode.git.repository import Git
+from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.lfs.files import Entry, _pointers
 
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
-git = Git(git_dir=Path(sys.argv[1]))
+git = GitRepository(git_dir=Path(sys.argv[1]))
 git.create()
 lines = ("version https://git-lfs.github.com/spec/v1", f"oid sha256:{'a' * 64}", "size 12345")
 texts = ["".join(f"{line}\\n" for line in lines), "no pointer"]

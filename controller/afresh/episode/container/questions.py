@@ -95,18 +95,18 @@ class IdleQuestion:
 
     def ask(self) -> Verdict | None:
         """Look for the last sign of life."""
-        now = time.monotonic()
-        silent = now - self._last_sign(now)
-        self.pause = max(IDLE_SECONDS, self._seconds - silent)
-        return IDLE if silent >= self._seconds else None
+        silence = self._silence()
+        self.pause = max(IDLE_SECONDS, self._seconds - silence)
+        return IDLE if silence >= self._seconds else None
 
-    def _last_sign(self, now: float) -> float:
-        """Return when the last sign was, as far as it matters; `now` where nobody can say."""
-        known = self._last_told(now)
-        if now - known < self._seconds:
-            return known
-        written = now - self._file_age()
-        return max(written, self._last_told(now))  # looking at the files has taken its time
+    def _silence(self) -> float:
+        """Return how long ago the last sign was, as far as it matters; 0 where nobody can say."""
+        now = time.monotonic()
+        told = now - self._last_told(now)
+        if told < self._seconds:
+            return told
+        age = self._file_age()
+        return min(age, now - self._last_told(now))  # looking at the files has taken its time
 
     def _last_told(self, now: float) -> float:
         asked = self._context.meter.quiet_since
