@@ -70,7 +70,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("environment", "want"), BAD)
-def test_a_wrong_setting_is_named_with_the_mend(environment: dict[str, str], want: str) -> None:
+def test_a_wrong_setting_is_named_with_the_remedy(environment: dict[str, str], want: str) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.from_environment(environment)
 

@@ -64,7 +64,7 @@ def test_program_asks_nobody_commits_nothing_and_fetches_nothing():
 
 
 def test_files_of_its_own_are_no_work_of_the_agents():
-    assert AiderAdapter().droppings == (".aider*",)
+    assert AiderAdapter().program_files == (".aider*",)
 
 
 def test_what_it_cannot_do_is_told():

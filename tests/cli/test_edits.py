@@ -216,7 +216,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("request_", "want"), REFUSED)
-def test_request_that_makes_no_sense_is_refused_with_the_mend(request_: Request, want: str):
+def test_request_that_makes_no_sense_is_refused_with_the_remedy(request_: Request, want: str):
     package = make_package(
         [*AB, make_entry("D", guidance=FULL), make_entry("E")],
         status={"subtasks": [record("E", phase=SubtaskPhase.DONE, reason="Verified")]},

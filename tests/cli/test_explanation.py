@@ -32,7 +32,7 @@ def test_package_that_may_start_tells_what_starts_and_by_which_rule():
     assert told.next is not None
     assert told.next.rule == "subtask_ready"
     assert told.next.actions == ("start a fresh agent for A (attempt 1)",)
-    assert told.next.standing.phase == PackagePhase.RUNNING
+    assert told.next.status.phase == PackagePhase.RUNNING
 
 
 def test_closed_gate_is_told_with_when_it_is_looked_at_again():
@@ -43,7 +43,7 @@ def test_closed_gate_is_told_with_when_it_is_looked_at_again():
 
     assert told.next is not None
     assert (told.next.rule, told.next.looks_again_seconds) == ("gate_closed", 60)
-    assert told.mend == "Nothing; the gate opens by itself."
+    assert told.remedy == "Nothing; the gate opens by itself."
 
 
 def test_end_that_is_not_recorded_yet_is_told_as_what_is_recorded_next():
@@ -67,7 +67,7 @@ def test_subtask_behind_one_that_waits_for_a_person_is_told_with_what_it_waits_f
     assert [(item.id, item.why) for item in told.waiting] == [
         ("A", "Blocked: Which key?"), ("B", "waits for A [!]"),
     ]  # fmt: skip
-    assert "afresh guide" in told.waiting[0].mend
+    assert "afresh guide" in told.waiting[0].remedy
     assert "[!] A Blocked: Which key?" in text_of(told)
 
 
@@ -80,7 +80,7 @@ def test_without_the_right_to_see_enough_nothing_is_foretold_and_what_is_missing
     told = explain(package, None, missing)
 
     assert told.next is None
-    assert told.mend.startswith("Correct the Secret")
+    assert told.remedy.startswith("Correct the Secret")
     assert "Not seen  pods in team-a, which would tell what would be done next" in text_of(told)
     assert "What would be done next rests on what is not seen." in text_of(told)
 
@@ -99,7 +99,7 @@ def test_package_that_nobody_has_looked_at_asks_for_an_operator_where_there_is_n
     told = told_of(make_seen(), operators=operators)
 
     assert told.behind
-    assert told.mend.startswith(want)
+    assert told.remedy.startswith(want)
     assert "The operator has not looked at the last change yet." in text_of(told)
 
 

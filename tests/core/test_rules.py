@@ -249,7 +249,7 @@ UNSUPPORTED = [
 @pytest.mark.parametrize(
     ("spec", "kind", "want"), UNSUPPORTED, ids=[item[2] for item in UNSUPPORTED]
 )
-def test_a_field_that_is_not_acted_on_stalls_the_package_with_the_mend(
+def test_a_field_that_is_not_acted_on_stalls_the_package_with_the_remedy(
     spec: dict[str, Any], kind: dict[str, Any], want: str
 ) -> None:
     decision = decide(make_seen(make_package(**spec), agent_class=make_class(**kind)))

@@ -27,8 +27,8 @@ def test_a_reason_is_given_to_just_what_its_row_says(row) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.reason} in sentences")
 def test_a_row_says_in_sentences_when_it_appears_and_what_to_do(row) -> None:
     assert row.when.endswith(".")
-    assert row.mend.endswith(".")
-    assert "|" not in row.when + row.mend, "it would end the cell of the table"
+    assert row.remedy.endswith(".")
+    assert "|" not in row.when + row.remedy, "it would end the cell of the table"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Wrong settings: the package says what to do, and goes on once it is mended."""
+"""Wrong settings: the package says what to do, and goes on once it is corrected."""
 
 import json
 from typing import Any

@@ -123,7 +123,7 @@ def test_submodule_that_stays_empty_is_kept_as_it_is(pod: Pod, remote: Remote):
     assert f"160000 commit {main}\tlib" in git(remote.directory, "ls-tree", BRANCH)
 
 
-def test_repositories_in_ignored_folders_and_tool_droppings_are_left_out(pod: Pod, remote: Remote):
+def test_repositories_in_ignored_folders_and_files_of_tools_are_left_out(pod: Pod, remote: Remote):
     remote.commit("main", {".gitignore": "node_modules/\n"})
     agent = "mkdir -p node_modules/x; git init -q node_modules/x; mkfifo node_modules/pipe"
 

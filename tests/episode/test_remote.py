@@ -148,7 +148,7 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
         ),
     ],
 )
-def test_remote_that_cannot_be_used_ends_with_what_to_mend(
+def test_remote_that_cannot_be_used_ends_with_what_to_correct(
     pod: Pod, remote: Remote, changes: dict[str, str | None], want: Outcome, want_message: str
 ):
     server = remote.url.rpartition("/")[0]

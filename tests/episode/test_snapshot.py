@@ -123,7 +123,7 @@ def test_path_that_is_too_long_to_be_read_is_the_agents_error(repo: LaidOut):
 def test_folder_of_claude_keeps_what_a_repository_shares_and_nothing_of_one_machine(
     repo: LaidOut,
 ):
-    repo.git.exclude(ClaudeAdapter.droppings)
+    repo.git.exclude(ClaudeAdapter.program_files)
     own = "settings.local.json scheduled_tasks.lock worktrees/a/b.py plans/x.md"
     shared = "CLAUDE.md settings.json commands/a.md agents/b.md skills/c/SKILL.md"
     folders = (".claude", "part/.claude")

@@ -40,7 +40,7 @@ def _part(part: tuple[str, Subject]) -> Iterator[str]:
     for row in sorted(_rows(subject), key=lambda row: row.reason):
         anchor = f'<a id="{row.reason.lower()}"></a>'
         phases = ", ".join(phases_of(row.reason, subject))
-        yield f"| {anchor}**{row.reason}** | {phases} | {row.when} | {row.mend} |"
+        yield f"| {anchor}**{row.reason}** | {phases} | {row.when} | {row.remedy} |"
     yield ""
 
 

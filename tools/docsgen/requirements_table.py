@@ -5,5 +5,5 @@ from afresh.contract.conformance import REQUIREMENTS
 
 def render() -> str:
     """Return the table, in the order in which the requirements are tried."""
-    rows = [f"| `{item.id}` | {item.level} {item.text} | {item.mend} |" for item in REQUIREMENTS]
+    rows = [f"| `{item.id}` | {item.level} {item.text} | {item.remedy} |" for item in REQUIREMENTS]
     return "\n".join(["| id | an image | where it does not |", "|---|---|---|", *rows])

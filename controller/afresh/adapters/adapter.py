@@ -90,7 +90,7 @@ class Adapter(Protocol):
         ...
 
     @property
-    def droppings(self) -> tuple[str, ...]:
+    def program_files(self) -> tuple[str, ...]:
         """Ignore patterns of git for what it leaves in the worktree for its own use."""
         ...
 

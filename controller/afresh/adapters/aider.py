@@ -115,7 +115,7 @@ class AiderAdapter:
     """See `adapter.Adapter`."""
 
     version = "0.86.2"
-    droppings: tuple[str, ...] = (".aider*",)
+    program_files: tuple[str, ...] = (".aider*",)
 
     def launch(
         self,

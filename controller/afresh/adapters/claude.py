@@ -128,7 +128,7 @@ class ClaudeAdapter:
     """See `adapter.Adapter`."""
 
     version = "2.1.197"
-    droppings: tuple[str, ...] = (
+    program_files: tuple[str, ...] = (
         "**/.claude/*",
         *(f"!**/.claude/{name}" for name in SHARED),
     )

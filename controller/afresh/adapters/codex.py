@@ -192,7 +192,7 @@ class CodexAdapter:
     """See `adapter.Adapter`."""
 
     version = "0.169.0"
-    droppings: tuple[str, ...] = ()
+    program_files: tuple[str, ...] = ()
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN

@@ -34,7 +34,7 @@ class CommandAdapter:
     """The Order says what to run."""
 
     version = None
-    droppings: tuple[str, ...] = ()
+    program_files: tuple[str, ...] = ()
 
     def launch(
         self,

@@ -185,7 +185,7 @@ class GeminiAdapter:
     """See `adapter.Adapter`."""
 
     version = "0.61.0"
-    droppings: tuple[str, ...] = ()
+    program_files: tuple[str, ...] = ()
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN

@@ -133,7 +133,7 @@ class OpenCodeAdapter:
     """See `adapter.Adapter`."""
 
     version = "1.18.33"
-    droppings: tuple[str, ...] = ()
+    program_files: tuple[str, ...] = ()
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN

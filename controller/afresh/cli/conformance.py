@@ -51,7 +51,7 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield f"{item.level:<6}  {item.id:<{WIDTH}}  {finding.verdict:<9}  {detail}".rstrip()
         if finding.verdict is CheckResult.FAILED:
             yield f"        It {item.level} {item.text}."
-            yield f"        Remedy: {item.mend}."
+            yield f"        Remedy: {item.remedy}."
     yield "The image conforms." if findings.conforms else "The image does not conform."
 
 

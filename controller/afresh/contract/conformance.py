@@ -25,12 +25,12 @@ class CheckResult(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """`text` follows the level: "The image MUST ...". `mend` is said where it fails."""
+    """`text` follows the level: "The image MUST ...". `remedy` says what to do where it fails."""
 
     id: str
     level: Level
     text: str
-    mend: str
+    remedy: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,58 +63,58 @@ SHELL = Requirement(
     level=Level.MUST,
     text="have a `/bin/sh` that is dash, bash or busybox: it is the container's first process, "
     "sets the limit of processes and starts everything else",
-    mend="install dash, bash or busybox as /bin/sh",
+    remedy="install dash, bash or busybox as /bin/sh",
 )
 PROGRAM = Requirement(
     id="program",
     level=Level.MUST,
     text="have the agent's program on the PATH of its environment",
-    mend="install the program where the image's PATH finds it, for every user to run",
+    remedy="install the program where the image's PATH finds it, for every user to run",
 )
 STARTS = Requirement(
     id="starts",
     level=Level.MUST,
     text="let the program start as a user that the image does not know, with an empty HOME and "
     "without writing anywhere but HOME, `/tmp` and the worktree",
-    mend="run the program once with a read-only root and an empty HOME, and move what it writes",
+    remedy="run the program once with a read-only root and an empty HOME, and move what it writes",
 )
 MODEL = Requirement(
     id="model",
     level=Level.MUST,
     text="let the program reach its model where the adapter says, and end by itself when that "
     "refuses to answer",
-    mend="remove what overrides the adapter's settings: environment variables, a configuration "
+    remedy="remove what overrides the adapter's settings: environment variables, a configuration "
     "outside of HOME, a wrapper script",
 )
 ENDS = Requirement(
     id="ends",
     level=Level.MUST,
     text="leave nothing that outlives a KILL of all its processes",
-    mend="start no process under another user: the image must not need sudo or setuid programs",
+    remedy="start no process under another user: the image must not need sudo or setuid programs",
 )
 CLEAN = Requirement(
     id="clean",
     level=Level.SHOULD,
     text="let the program leave the worktree as it is when it does nothing",
-    mend="turn off what writes there, or have .gitignore name it: it would be committed",
+    remedy="turn off what writes there, or have .gitignore name it: it would be committed",
 )
 GIT = Requirement(
     id="git",
     level=Level.SHOULD,
     text="have git: agents look at their own changes with it, and builds ask it for files",
-    mend="install git",
+    remedy="install git",
 )
 CERTIFICATES = Requirement(
     id="certificates",
     level=Level.SHOULD,
     text="have the public certificate authorities at `/etc/ssl/certs/ca-certificates.crt`",
-    mend="install ca-certificates",
+    remedy="install ca-certificates",
 )
 VERSION = Requirement(
     id="version",
     level=Level.SHOULD,
     text="have the version of the program that the adapter is tested with",
-    mend="pin that version, or try the episodes of a test package before a team uses the image",
+    remedy="pin that version, or try the episodes of a test package before a team uses the image",
 )
 
 REQUIREMENTS = (SHELL, PROGRAM, STARTS, MODEL, ENDS, CLEAN, GIT, CERTIFICATES, VERSION)

@@ -18,12 +18,12 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonRow:
-    """One reason. `when` and `mend` are sentences; `mend` says what a person does about it."""
+    """One reason. `when` and `remedy` are sentences; `remedy` says what a person does about it."""
 
     reason: str
     of: frozenset[Subject]
     when: str
-    mend: str
+    remedy: str
 
 
 _PACKAGE = frozenset({Subject.PACKAGE})

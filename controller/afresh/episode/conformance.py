@@ -168,9 +168,9 @@ class ImageTrial:
         return _passed(item)
 
     def _clean(self) -> Finding:
-        """What an episode would commit: the files that are no droppings of the program."""
+        """What an episode would commit: the files that are not files of the program itself."""
         git = GitRepository(git_dir=self._paths.git_dir)
-        git.exclude((*self._adapter.droppings, f"/{worktree.STATE}/", f"/{README}"))
+        git.exclude((*self._adapter.program_files, f"/{worktree.STATE}/", f"/{README}"))
         ignored = f"--exclude-from={git.git_dir / 'info' / 'exclude'}"
         found = git.run("ls-files", "--others", "-z", ignored, tree=self._paths.worktree)
         left = [one_line(name) for name in found.decode(errors="replace").split("\0") if name]

@@ -115,7 +115,7 @@ def _explore(start: World, events: Sequence[Event]) -> Explored:
 
 
 def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
-    """A deleted package has no future here, and a broken one none but its mend."""
+    """A deleted package has no future here, and a broken one none but its remedy."""
     if world.package.metadata.deletion_timestamp:
         return ()
     return tuple(breakages()) if _stalled_key(world) else events

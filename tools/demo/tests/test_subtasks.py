@@ -130,7 +130,7 @@ def test_a_subtask_leaves_a_summary_of_one_or_two_lines(
     assert all(lines)
 
 
-def test_the_guarded_api_s_agent_meets_a_failing_test_and_mends_the_code(
+def test_the_guarded_api_s_agent_meets_a_failing_test_and_fixes_the_code(
     works: dict[str, Work],
 ) -> None:
     results = list(results_in(works["T003"].messages))

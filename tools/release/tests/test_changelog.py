@@ -64,7 +64,7 @@ def test_a_fragment_over_several_lines_is_one_sentence(repository: Path) -> None
         pytest.param("gates.added.md", "a" * 300 + ".", "over 300 characters", id="too long"),
     ],
 )
-def test_a_fragment_that_does_not_parse_is_named_with_the_mend(
+def test_a_fragment_that_does_not_parse_is_named_with_the_remedy(
     repository: Path, name: str, text: str, want: str
 ) -> None:
     (repository / "changes" / name).write_text(text)

@@ -54,7 +54,7 @@ def test_every_program_has_a_pinned_version() -> None:
     }
 
 
-def test_a_program_that_is_not_built_is_named_with_the_mend(
+def test_a_program_that_is_not_built_is_named_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -53,7 +53,7 @@ def test_the_controller_is_kept_apart_from_what_every_cluster_needs() -> None:
     assert program not in binaries.ALL
 
 
-def test_a_controller_that_is_not_built_is_named_with_the_mend(node: ClusterPaths) -> None:
+def test_a_controller_that_is_not_built_is_named_with_the_remedy(node: ClusterPaths) -> None:
     with pytest.raises(ClusterError, match="kueue is not built: run `make kueue`"):
         kueue.install(node)
 

@@ -71,7 +71,7 @@ def test_a_home_that_is_no_absolute_path_counts_as_unset(
         pytest.param("XDG_STATE_HOME", "/" + "a" * 40, "at most 35 bytes", id="too long a state"),
     ],
 )
-def test_an_unusable_home_is_named_with_its_mend(
+def test_an_unusable_home_is_named_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, want: str
 ) -> None:
     monkeypatch.setenv("HOME", "/home/someone")

@@ -32,7 +32,7 @@ OPERATOR = "app.kubernetes.io/name=afresh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class ClusterReading:
     """What was seen. Without `observed`, too little was seen to decide anything.
 
     `operators` says of each Deployment of an operator whether it is ready; None: not seen.
@@ -45,7 +45,7 @@ class Sight:
 
 
 @dataclass
-class Eyes:
+class PermittedReader:
     """Lists what may be listed, and remembers what may not."""
 
     kube: Kube
@@ -71,43 +71,43 @@ class Eyes:
             return None
 
 
-async def see(kube: Kube, key: Key, now: datetime) -> Sight:
+async def read_cluster(kube: Kube, key: Key, now: datetime) -> ClusterReading:
     """Return what whoever asks may see of the package. Raises KubeError and UnreadableError."""
     raw = await kube.get(WORK_PACKAGES, *key)
     package = parse(WorkPackage, raw)
-    eyes, cache = Eyes(kube), Cache()
+    reader, cache = PermittedReader(kube), Cache()
     cache.put(WORK_PACKAGES, raw)
-    enough = await _fill(eyes, cache, key, package)
-    observed = await _observe(eyes, cache, key, now) if enough else None
-    operators = await eyes.look(
+    enough = await _fill(reader, cache, key, package)
+    observed = await _observe(reader, cache, key, now) if enough else None
+    operators = await reader.look(
         DEPLOYMENTS, None, hides="whether an operator runs", labelSelector=OPERATOR
     )
-    return Sight(
+    return ClusterReading(
         package=package,
         observed=observed,
-        missing=tuple(eyes.missing),
+        missing=tuple(reader.missing),
         operators=None if operators is None else tuple(_operator(item) for item in operators),
     )
 
 
-async def _fill(eyes: Eyes, cache: Cache, key: Key, package: WorkPackage) -> bool:
+async def _fill(reader: PermittedReader, cache: Cache, key: Key, package: WorkPackage) -> bool:
     """Put into the cache what may be seen; return whether it is enough to decide."""
     namespace, mine = key.namespace, f"{LABEL_PACKAGE}={key.name}"
     nothing = "what would be done next"
-    limited = await _classes(eyes, cache, package)
-    subtasks = await eyes.look(
+    limited = await _classes(reader, cache, package)
+    subtasks = await reader.look(
         SUBTASKS, namespace, hides=nothing, fieldSelector=f"spec.workPackageName={key.name}"
     )
-    pods = await eyes.look(PODS, namespace, hides=nothing, labelSelector=mine)
-    jobs = await eyes.look(JOBS, namespace, hides=nothing, labelSelector=OF_PACKAGES)
+    pods = await reader.look(PODS, namespace, hides=nothing, labelSelector=mine)
+    jobs = await reader.look(JOBS, namespace, hides=nothing, labelSelector=OF_PACKAGES)
     if limited and jobs is not None:
         full = "whether the class runs as many episodes as it may"
-        everywhere = await eyes.look(JOBS, None, hides=full, labelSelector=OF_PACKAGES)
+        everywhere = await reader.look(JOBS, None, hides=full, labelSelector=OF_PACKAGES)
         jobs = jobs if everywhere is None else everywhere
-    packages = await eyes.look(WORK_PACKAGES, None, hides="whether another package comes first")
+    packages = await reader.look(WORK_PACKAGES, None, hides="whether another package comes first")
     if packages is None:
         rivals = "whether another package works on the same branch"
-        packages = await eyes.look(WORK_PACKAGES, namespace, hides=rivals)
+        packages = await reader.look(WORK_PACKAGES, namespace, hides=rivals)
     found = {SUBTASKS: subtasks, PODS: pods, JOBS: jobs, WORK_PACKAGES: packages}
     for kind, items in found.items():
         for item in items or ():
@@ -115,14 +115,14 @@ async def _fill(eyes: Eyes, cache: Cache, key: Key, package: WorkPackage) -> boo
     return None not in (limited, subtasks, pods, jobs)
 
 
-async def _classes(eyes: Eyes, cache: Cache, package: WorkPackage) -> bool | None:
+async def _classes(reader: PermittedReader, cache: Cache, package: WorkPackage) -> bool | None:
     """Put the classes into the cache; return whether the package's has a limit, None if unseen."""
     name = package.spec.agent_class_name
     found: list[Manifest] | None
     try:
-        found = await eyes.kube.list_items(AGENT_CLASSES, None)
+        found = await reader.kube.list_items(AGENT_CLASSES, None)
     except RefusedError:
-        found = await _one_class(eyes, name)
+        found = await _one_class(reader, name)
     for item in found or ():
         cache.put(AGENT_CLASSES, item)
     if found is None:
@@ -131,20 +131,22 @@ async def _classes(eyes: Eyes, cache: Cache, package: WorkPackage) -> bool | Non
     return own is not None and own["spec"].get("maxConcurrentEpisodes") is not None
 
 
-async def _one_class(eyes: Eyes, name: str) -> list[Manifest] | None:
+async def _one_class(reader: PermittedReader, name: str) -> list[Manifest] | None:
     try:
-        return [await eyes.kube.get(AGENT_CLASSES, None, name)]
+        return [await reader.kube.get(AGENT_CLASSES, None, name)]
     except NotFoundError:
         return []
     except RefusedError:
-        eyes.missing.append(Missing(what=f"agentclass {name}", hides="what would be done next"))
+        reader.missing.append(Missing(what=f"agentclass {name}", hides="what would be done next"))
         return None
 
 
-async def _observe(eyes: Eyes, cache: Cache, key: Key, now: datetime) -> Observed | None:
-    reader: Any = eyes  # of the API server an observer needs lists alone
+async def _observe(
+    reader: PermittedReader, cache: Cache, key: Key, now: datetime
+) -> Observed | None:
+    lists: Any = reader  # of the API server an observer needs lists alone
     observer = Observer(
-        kube=reader, cache=cache, isolation=Isolation(kube=reader, cache=cache), report_url=None
+        kube=lists, cache=cache, isolation=Isolation(kube=lists, cache=cache), report_url=None
     )
     seen = await observer.observe(key, now=now)
     # Which NetworkPolicies the operator writes depends on its settings, and nothing waits for it.

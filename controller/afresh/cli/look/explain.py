@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from afresh import clock
 from afresh.cli.connection import connected, missing_package
-from afresh.cli.look.cluster_reader import see
+from afresh.cli.look.cluster_reader import read_cluster
 from afresh.cli.look.explanation import Explanation, StatusSummary, explain
 from afresh.cli.look.terminal import Line, Paper, Span, Style, line
 from afresh.cli.looks import Output
@@ -39,10 +39,10 @@ def show(target: Target, output: Output) -> None:
 async def _explain(target: Target) -> Explanation:
     async with connected(target, SECONDS) as (kube, namespace):
         try:
-            sight = await see(kube, Key(namespace, target.package), clock.now())
+            read = await read_cluster(kube, Key(namespace, target.package), clock.now())
         except NotFoundError as error:
             raise missing_package(target.package, namespace, error) from error
-    return explain(sight.package, sight.observed, sight.missing, sight.operators, clock.now())
+    return explain(read.package, read.observed, read.missing, read.operators, clock.now())
 
 
 def lines(told: Explanation, width: int) -> Iterator[Line]:
@@ -58,20 +58,20 @@ def lines(told: Explanation, width: int) -> Iterator[Line]:
 def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     if told.unserved:
         yield "Operator", told.unserved, Style.BAD
-    yield "Status", _standing(told.recorded), Style.PLAIN
+    yield "Status", _phase_and_reason(told.recorded), Style.PLAIN
     if told.fetch:
         yield "Get it", told.fetch, Style.PLAIN
     if told.behind:
         yield "", "The operator has not looked at the last change yet.", Style.WARNING
     yield from _next(told)
     for number, item in enumerate(told.waiting[:MAX_WAITING]):
-        style = Style.BAD if item.mend else Style.PLAIN
+        style = Style.BAD if item.remedy else Style.PLAIN
         yield "" if number else "Subtasks", f"{item.marker} {item.id} {item.why}", style
-        if item.mend:
-            yield "", f"    {item.mend}", Style.PLAIN
+        if item.remedy:
+            yield "", f"    {item.remedy}", Style.PLAIN
     if len(told.waiting) > MAX_WAITING:
         yield "", f"and {len(told.waiting) - MAX_WAITING} more", Style.FAINT
-    yield "To do", told.mend, Style.PLAIN
+    yield "To do", told.remedy, Style.PLAIN
     for number, missing in enumerate(told.missing):
         hides = f", which would tell {missing.hides}" if missing.hides else ""
         yield "" if number else "Not seen", f"{missing.what}{hides}", Style.WARNING
@@ -87,8 +87,8 @@ def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     yield "Rule", f"{told.next.rule}: {told.next.fact}", Style.PLAIN
     for number, action in enumerate(told.next.actions or ("nothing is to be done",)):
         yield "" if number else "Next", action, Style.PLAIN
-    if told.next.standing != told.recorded:
-        yield "Then", _standing(told.next.standing), Style.LIVE
+    if told.next.status != told.recorded:
+        yield "Then", _phase_and_reason(told.next.status), Style.LIVE
     again = told.next.looks_again_seconds
     when = (
         "when something changes" if again is None else f"in {short_duration(again)}, or at a change"
@@ -96,7 +96,7 @@ def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
     yield "Looks", "as soon as an operator runs" if told.unserved else when, Style.PLAIN
 
 
-def _standing(standing: StatusSummary) -> str:
-    reason = f", {standing.reason}" if standing.reason not in ("", standing.phase) else ""
-    said = f": {standing.message}" if standing.message else ""
-    return f"{standing.phase}{reason}{said}"
+def _phase_and_reason(status: StatusSummary) -> str:
+    reason = f", {status.reason}" if status.reason not in ("", status.phase) else ""
+    said = f": {status.message}" if status.message else ""
+    return f"{status.phase}{reason}{said}"

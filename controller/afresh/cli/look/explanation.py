@@ -41,7 +41,7 @@ _OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "
 # An operator that runs looks at a change within a second; a busy one may take a while.
 LOOKS_WITHIN = timedelta(seconds=20)
 FIND = "kubectl get deploy -A -l app.kubernetes.io/name=afresh"
-_MENDS = {row.reason: row.mend for row in ROWS}
+_REMEDIES = {row.reason: row.remedy for row in ROWS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class NextPass:
 
     rule: str
     fact: str
-    standing: StatusSummary
+    status: StatusSummary
     actions: tuple[str, ...]
     looks_again_seconds: int | None
 
@@ -79,7 +79,7 @@ class WaitingSubtask:
     id: str
     marker: str
     why: str
-    mend: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Explanation:
     behind: bool
     next: NextPass | None
     waiting: tuple[WaitingSubtask, ...]
-    mend: str
+    remedy: str
     missing: tuple[Missing, ...]
     operators: tuple[str, ...] | None
     unserved: str
@@ -126,7 +126,7 @@ def explain(
         behind=not is_current(package),
         next=_next(observed, decision) if observed and decision else None,
         waiting=tuple(_waiting(package, {record.id: record for record in records})),
-        mend=_mend(str(reason), behind=not is_current(package), operators=operators),
+        remedy=_remedy(str(reason), behind=not is_current(package), operators=operators),
         missing=missing,
         operators=operators,
         unserved=_unserved(package, operators, now or (observed.now if observed else None)),
@@ -155,13 +155,13 @@ def _changed_at(package: WorkPackage) -> datetime | None:
     return max(filter(None, times), default=package.metadata.creation_timestamp)
 
 
-def _mend(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
+def _remedy(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
     """What a person does about it; where no operator looks, nothing else helps."""
     if behind and operators == ():
         return "Have the operator installed or started: without one nothing goes on."
     if not reason:
         return "Wait until the operator has looked at it; if that lasts, see whether one runs."
-    return _MENDS.get(reason, "Nothing.").replace("`", "")
+    return _REMEDIES.get(reason, "Nothing.").replace("`", "")
 
 
 def _recorded(package: WorkPackage) -> StatusSummary:
@@ -180,7 +180,7 @@ def _next(seen: Observed, decision: Decision) -> NextPass:
     return NextPass(
         rule=rule.__name__,
         fact=" ".join((rule.__doc__ or "").split()),
-        standing=StatusSummary(
+        status=StatusSummary(
             phase=decision.phase, reason=decision.reason, message=plain_line(decision.message)
         ),
         actions=tuple(_told(decision)),
@@ -234,10 +234,10 @@ def _waiting(package: WorkPackage, records: dict[str, SubtaskRecord]) -> Iterato
         waits = [known[name] for name in entry.depends_on if not graph.satisfied(known[name])]
         if record.phase in (SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED):
             if not graph.satisfied(record):
-                mend = _MENDS.get(record.reason, "").replace("`", "")
+                remedy = _REMEDIES.get(record.reason, "").replace("`", "")
                 said = plain_line(record.message)
                 why = f"{record.reason}: {said}" if said else record.reason
-                yield WaitingSubtask(id=entry.id, marker=record.marker, why=why, mend=mend)
+                yield WaitingSubtask(id=entry.id, marker=record.marker, why=why, remedy=remedy)
         elif record.phase is SubtaskPhase.PENDING and waits:
             names = ", ".join(f"{item.id} {item.marker}" for item in waits)
             yield WaitingSubtask(id=entry.id, marker=record.marker, why=f"waits for {names}")

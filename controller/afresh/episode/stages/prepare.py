@@ -33,7 +33,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
     used_up = context.meter.used_up
     if used_up:
         raise SubtaskStopped(Outcome.BUDGET_EXCEEDED, budget_sentence(used_up))
-    context.git.exclude(adapter.droppings)
+    context.git.exclude(adapter.program_files)
     access = state.agent_scope.enter_context(model_access.open_access(context))
     state.access = access
     if state.task.verify.check:
