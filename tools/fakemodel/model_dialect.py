@@ -28,6 +28,8 @@ _MADE_UP = (
     "I updated the files.",
     "Here are summaries of some files",
     "Here are some READ ONLY files",
+    "Output token limit hit.",
+    "The connection dropped mid-response.",
 )
 
 

@@ -71,6 +71,9 @@ _NAMES: Mapping[Tool, Mapping[str, Arguments]] = {
     },
 }
 
+# Qwen Code's tools for files take absolute paths, which a script cannot know: its shell does it.
+_WANTS_ABSOLUTE_PATHS = frozenset({"edit", "read_file", "run_shell_command"})
+
 
 def can_write(tools: frozenset[str]) -> bool:
     """Tell whether an agent with these tools can write a file."""
@@ -95,6 +98,8 @@ def _use(call: Call, tools: frozenset[str]) -> ToolUse | None:
 
 
 def _find(tool: Tool, tools: frozenset[str]) -> str | None:
+    if tool is not Tool.RUN and tools >= _WANTS_ABSOLUTE_PATHS:
+        return None
     return next((name for name in _NAMES[tool] if name in tools), None)
 
 

@@ -15,7 +15,6 @@ from tools.fakemodel.model_dialect import (
     MessageRequest,
     Operation,
     count_tokens,
-    is_made_up,
     json_pieces,
     text_pieces,
 )
@@ -95,8 +94,8 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
                 turns.append("")
             case "tool" if turns:
                 turns[-1] = "\n".join([turns[-1], text]).strip("\n")
-            case "user" if text and not is_made_up(text):
-                brief, briefs, turns = text, briefs + 1, []
+            case "user" if said := openai_forms.said_by_user(message.get("content")):
+                brief, briefs, turns = said, briefs + 1, []
     return Conversation(
         brief=brief,
         briefs=briefs,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.fakemodel.model_behaviours import ApiRefusal, ApiRefusalReason
-from tools.fakemodel.model_dialect import ApiRefusedError, ErrorAnswer, count_tokens
+from tools.fakemodel.model_dialect import ApiRefusedError, ErrorAnswer, count_tokens, is_made_up
 
 MODELS = ("gpt-5-codex", "gpt-5", "gpt-5-mini")
 
@@ -95,4 +95,14 @@ def text_of(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    return "\n".join(str(part["text"]) for part in content if part.get("text"))
+    return "\n".join(_texts(content))
+
+
+def said_by_user(content: object) -> str:
+    """Return the text of a user's message without what the agent program has put into it."""
+    texts = _texts(content) if isinstance(content, list) else [text_of(content)]
+    return "\n".join(text for text in texts if not is_made_up(text))
+
+
+def _texts(parts: list[dict[str, Any]]) -> list[str]:
+    return [str(part["text"]) for part in parts if part.get("text")]

@@ -49,13 +49,19 @@ def test_a_file_is_written_with_the_program_s_own_tool(
 
 
 @pytest.mark.parametrize(
-    ("tool", "argument"),
-    [("exec_command", "cmd"), ("shell_command", "command"), ("Bash", "command")],
+    ("tools", "argument"),
+    [
+        (("exec_command",), "cmd"),
+        (("shell_command",), "command"),
+        (("Bash",), "command"),
+        (("run_shell_command", "read_file", "write_file", "edit"), "command"),
+    ],
+    ids=["Codex", "a shell", "Claude Code's shell", "Qwen Code, which wants absolute paths"],
 )
-def test_a_program_that_has_only_a_shell_writes_the_file_with_it(
-    model_server: Server, tmp_path: Path, tool: str, argument: str
+def test_a_program_that_has_only_a_shell_for_relative_paths_writes_the_file_with_it(
+    model_server: Server, tmp_path: Path, tools: tuple[str, ...], argument: str
 ) -> None:
-    (use,) = answer(model_server, BRIEF, tool)
+    (use,) = answer(model_server, BRIEF, *tools)
 
     command = use["input"][argument]
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, timeout=TIMEOUT_SECONDS)

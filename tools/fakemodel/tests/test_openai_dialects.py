@@ -30,9 +30,10 @@ def send(server: Server, path: str, prompt: str, *results: str, **fields: Any) -
 
 
 def _chat(prompt: str, results: tuple[str, ...]) -> dict[str, Any]:
+    said = ["<system-reminder>\nToday is Monday.\n</system-reminder>", prompt]
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "You are an agent."},
-        {"role": "user", "content": [{"type": "text", "text": prompt}]},
+        {"role": "user", "content": [{"type": "text", "text": text} for text in said]},
     ]
     for number, result in enumerate(results):
         function = {"name": "bash", "arguments": "{}"}
@@ -90,6 +91,16 @@ def test_turn_follows_from_what_the_tools_have_answered(
 
     assert answer.status == 200
     assert command_of(path, answer.json()) == want
+
+
+def test_word_of_the_program_after_a_broken_answer_is_no_new_prompt(model_server: Server) -> None:
+    messages = _chat(PROMPT, ("a",))["messages"]
+    broken = {"role": "assistant", "content": "I will"}
+    word = {"role": "user", "content": "The connection dropped mid-response. Resume directly."}
+
+    answer = send(model_server, CHAT, "", messages=[*messages, broken, word])
+
+    assert command_of(CHAT, answer.json()) == "echo second"
 
 
 def test_several_calls_of_one_response_are_one_turn(model_server: Server) -> None:
