@@ -2,7 +2,9 @@
 
 import pytest
 
+from afresh.contract.abilities import ABILITIES
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
+from afresh.contract.words import AdapterName
 from afresh.kube.client import Manifest
 from afresh.manifests.network_policy import OPERATOR_LABELS
 from afresh.settings import Settings
@@ -10,7 +12,7 @@ from tests.chart.helm import SYSTEM, kinds, one, render
 
 TWO = "replicas=2"
 MIRROR = "mirror.example.com/x"
-AGENTS = ("aider", "claude", "codex", "gemini", "opencode")
+AGENTS = sorted(name.lower() for name in set(ABILITIES) - {AdapterName.COMMAND})
 EVERY_CLASS = tuple(f"agentClasses.{name}.enabled=true" for name in AGENTS)
 
 

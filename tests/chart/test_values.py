@@ -35,7 +35,9 @@ REFUSED = [
     pytest.param('networkPolicy.enabled="no"', "got string, want boolean", id="text, no truth"),
     pytest.param("networkPolicy.apiServerPorts=[]", "/apiServerPorts", id="no API server"),
     pytest.param(
-        'agentClasses.cursor={"enabled":true}', "'cursor' not allowed", id="an unknown agent"
+        'agentClasses.cursor={"enabled":true}',
+        "missing property 'adapter'",
+        id="an agent without its adapter",
     ),
     pytest.param('agentClasses.claude.key="sk"', "'key' not allowed", id="a key in the values"),
     pytest.param(
@@ -74,24 +76,36 @@ def test_every_value_of_the_schema_has_its_default_and_every_default_is_in_the_s
     schema = json.loads((folder / "values.schema.json").read_text())
 
     defaults = yaml.safe_load((folder / "values.yaml").read_text())
-    assert set(paths_of(defaults, schema, schema)) == set(named_by(schema, schema)) - {"global"}
+    assert set(paths_of(defaults, schema, schema)) == set(named_by(defaults, schema, schema)) - {
+        "global"
+    }
 
 
 def paths_of(node: Any, schema: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
     """The paths of a default as deep as the schema names what there is."""
-    known = resolve(schema, root).get("properties", {})
+    known = known_in(node, schema, root)
     for key, value in node.items() if isinstance(node, dict) else ():
         yield key
         if key in known and key != RESOURCES:
             yield from (f"{key}.{path}" for path in paths_of(value, known[key], root))
 
 
-def named_by(schema: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
-    """The paths that the schema names."""
-    for key, inner in resolve(schema, root).get("properties", {}).items():
+def named_by(node: Any, schema: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
+    """The paths that the schema names, for objects of any name those of `node`."""
+    for key, inner in known_in(node, schema, root).items():
         yield key
         if key != RESOURCES:
-            yield from (f"{key}.{path}" for path in named_by(inner, root))
+            below = node.get(key) if isinstance(node, dict) else None
+            yield from (f"{key}.{path}" for path in named_by(below, inner, root))
+
+
+def known_in(node: Any, schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """The schemas of what may be in `node`, by name."""
+    found = resolve(schema, root)
+    other = found.get("additionalProperties")
+    if not isinstance(other, dict) or "properties" not in resolve(other, root):
+        return dict(found.get("properties", {}))
+    return dict.fromkeys(node, other)
 
 
 def resolve(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:

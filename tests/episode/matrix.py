@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from afresh.adapters.registry import adapter_of
+from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent, Order
 from afresh.contract.report import Report
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
@@ -65,19 +66,22 @@ INSTALL: Mapping[AdapterName, Callable[[str], Path]] = {
     AdapterName.AIDER: lambda version: python_program(
         "aider-chat", version, "aider", ">=3.10,<3.13"
     ),
+    AdapterName.QWEN: lambda version: npm_program("@qwen-code/qwen-code", version, "qwen"),
 }
 
-PROGRAMS = (
-    Program(AdapterName.CLAUDE, "claude-sonnet-4-5"),
-    Program(AdapterName.CODEX, "gpt-5-codex"),
-    Program(AdapterName.GEMINI, "gemini-2.5-pro"),
-    Program(AdapterName.OPENCODE, "gpt-5"),
-    Program(AdapterName.AIDER, "gpt-5"),
+# Which model each API is asked for; the scripted one answers to all of them.
+MODELS = {
+    ModelApiName.ANTHROPIC: "claude-sonnet-4-5",
+    ModelApiName.GEMINI: "gemini-2.5-pro",
+    ModelApiName.OPENAI: "gpt-5",
+}
+OWN_MODELS = {AdapterName.CODEX: "gpt-5-codex"}
+PROGRAMS = tuple(
+    Program(name, OWN_MODELS.get(name) or MODELS[ABILITIES[name].model_apis[0]]) for name in INSTALL
 )
-# What the others do with another API than the usual one is seen by one answer of each kind.
-OTHER_APIS = (
-    Program(AdapterName.OPENCODE, "claude-sonnet-4-5", ModelApiName.ANTHROPIC),
-    Program(AdapterName.AIDER, "claude-sonnet-4-5", ModelApiName.ANTHROPIC),
+# What they do with another API than the usual one is seen by one answer of each kind.
+OTHER_APIS = tuple(
+    Program(name, MODELS[api], api) for name in INSTALL for api in ABILITIES[name].model_apis[1:]
 )
 
 ANSWERS = (

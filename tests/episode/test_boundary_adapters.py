@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from afresh.adapters.registry import adapter_of
 from afresh.contract.order import Agent, PlanLine
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.episode.matrix import AGENT_SECONDS
@@ -23,7 +24,6 @@ FIRST = (
     "Afresh-Subtask: T001\nAfresh-Revision: 0\nAfresh-Files: hello.txt\n"
 )
 ADAPTERS = list(AdapterName)
-PROGRAMS = ("claude", "codex", "gemini", "opencode", "aider", "house-agent")
 # What each program is known to leave in its working directory.
 DROPPINGS = {
     AdapterName.CLAUDE: (".claude/settings.local.json",),
@@ -49,8 +49,9 @@ exit 1
 
 def install_probe(pod: Pod, then: str = "") -> None:
     """Put the probe in the place of every agent program."""
-    for name in PROGRAMS:
-        pod.put(f"/image/bin/{name}", PROBE.format(root=pod.root, then=then)).chmod(0o755)
+    for name in ADAPTERS:
+        program = adapter_of(name).launch(agent_of(name), "", None).argv[0]
+        pod.put(f"/image/bin/{program}", PROBE.format(root=pod.root, then=then)).chmod(0o755)
     pod.put("/afresh/secrets/model/api-key", KEY)
     pod.image_environment = {"PATH": f"{pod.root}/image/bin:{os.environ['PATH']}"}
 

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from afresh.adapters.aider import AiderAdapter
-from afresh.adapters.claude import ClaudeAdapter
-from afresh.adapters.codex import CodexAdapter
-from afresh.adapters.gemini import GeminiAdapter
-from afresh.adapters.opencode import OpenCodeAdapter
+from afresh.adapters.registry import adapter_of
+from afresh.contract.words import AdapterName
 from tools.singlenode.image_recipe import ImageRecipe, all_images
 from tools.singlenode.paths import IMAGES, REPOSITORY
 
 _REQUIREMENTS = IMAGES / "requirements"
+
+
+def image_of(name: AdapterName) -> str:
+    """The image that holds an adapter's program."""
+    return f"agent-{name.lower()}"
 
 
 def _text(image: str) -> str:
@@ -33,17 +35,9 @@ def _stages(image: str) -> dict[str, str]:
 
 
 def test_the_images_are_the_ones_that_the_project_needs() -> None:
-    assert all_images() == [
-        "agent-aider",
-        "agent-claude",
-        "agent-codex",
-        "agent-command",
-        "agent-gemini",
-        "agent-opencode",
-        "demo",
-        "operator",
-        "runner",
-    ]
+    agents = [image_of(name) for name in AdapterName]
+
+    assert all_images() == sorted([*agents, "demo", "operator", "runner"])
 
 
 @pytest.mark.parametrize("image", all_images())
@@ -88,6 +82,8 @@ def test_what_is_fetched_from_a_registry_is_pinned(image: str) -> None:
         assert not re.search(r"\b(npm (i|install|exec)|npx|curl|wget)\b", line)
 
 
+# The package for every kind of machine, which the tests install; the image has that of its own.
+LOCKS_OF_TESTS = {"opencode-ai": AdapterName.OPENCODE}
 LOCKS = sorted((IMAGES / "npm").glob("*/package-lock.json"))
 
 
@@ -108,18 +104,20 @@ def test_a_lock_has_a_hash_of_every_package_and_names_no_registry(path: Path) ->
 
 
 def test_the_locks_hold_the_versions_that_the_adapters_know() -> None:
-    wanted = {
-        "@anthropic-ai/claude-code": ClaudeAdapter.version,
-        "@google/gemini-cli": GeminiAdapter.version,
-        "@openai/codex": CodexAdapter.version,
-        "opencode-ai": OpenCodeAdapter.version,
-        "opencode-linux-x64-baseline": OpenCodeAdapter.version,
+    copied = {
+        folder: name
+        for name in AdapterName
+        for folder in re.findall(r"\nCOPY deploy/images/npm/(\S+)/ ", _text(image_of(name)))
     }
-    found: dict[str, str] = {}
-    for path in LOCKS:
-        found |= json.loads((path.parent / "package.json").read_text())["dependencies"]
 
-    assert found == wanted
+    known = {folder: adapter_of(name).version for folder, name in (copied | LOCKS_OF_TESTS).items()}
+    locked = {
+        path.parent.name: set(
+            json.loads((path.parent / "package.json").read_text())["dependencies"].values()
+        )
+        for path in LOCKS
+    }
+    assert locked == {folder: {version} for folder, version in known.items()}
 
 
 @pytest.mark.parametrize(("name", "extras"), [("runner", []), ("operator", ["operator"])])
@@ -144,7 +142,7 @@ def test_what_builds_the_package_is_pinned() -> None:
 def test_the_pinned_packages_of_a_program_hold_the_version_that_its_adapter_knows() -> None:
     pinned = (_REQUIREMENTS / "aider.txt").read_text()
 
-    assert f"aider-chat=={AiderAdapter.version} " in pinned
+    assert f"aider-chat=={adapter_of(AdapterName.AIDER).version} " in pinned
 
 
 def _pins(path: Path) -> set[str]:

@@ -25,6 +25,7 @@ CEILINGS = {
     "agent-command": 242,
     "agent-gemini": 462,
     "agent-opencode": 446,
+    "agent-qwen": 450,
     "demo": 243,
     "operator": 297,
     "runner": 250,

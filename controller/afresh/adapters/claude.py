@@ -3,17 +3,16 @@
 Owns its flags, its environment and the meaning of its events. Written against 2.1.197.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
+from afresh.adapters.content_blocks import described_blocks
 from afresh.adapters.endings import (
     CANNOT_RUN,
     EXHAUSTED,
     NO_RESULT,
-    TEXT_LENGTH,
     USED_UP,
     UUID,
     Wording,
@@ -21,7 +20,6 @@ from afresh.adapters.endings import (
     not_in_image,
 )
 from afresh.contract.order import Agent
-from afresh.contract.text import shortened
 
 # The runner repeats an episode where that helps; long waits in here only use up its time.
 RETRIES = "2"
@@ -163,7 +161,7 @@ class ClaudeAdapter:
 def _described(event: Mapping[str, Any]) -> str | None:
     match event.get("type"):
         case "assistant" | "user":
-            return "\n".join(_blocks(event)) or None
+            return described_blocks(event)
         case "result":
             return f"result: {event.get('subtype')}, error: {event.get('is_error')}"
         case "system" if event.get("subtype") == "init":
@@ -173,34 +171,6 @@ def _described(event: Mapping[str, Any]) -> str | None:
         case "system" if event.get("subtype") == "api_retry":
             return f"asking the model once more: {event.get('error_status')} {event.get('error')}"
     return None
-
-
-def _blocks(event: Mapping[str, Any]) -> list[str]:
-    message = event.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        return []
-    texts = [_block(block) for block in content if isinstance(block, dict)]
-    return [" ".join(text.split()) for text in texts if text]
-
-
-def _block(block: Mapping[str, Any]) -> str | None:
-    match block.get("type"):
-        case "text":
-            return str(block.get("text"))
-        case "tool_use":
-            return f"{block.get('name')}: {shortened(json.dumps(block.get('input')), TEXT_LENGTH)}"
-        case "tool_result":
-            failed = " failed" if block.get("is_error") else ""
-            return f"-> {shortened(_plain(block.get('content')), TEXT_LENGTH)}{failed}"
-    return None
-
-
-def _plain(content: object) -> str:
-    if isinstance(content, list):
-        texts = [str(item.get("text", "")) for item in content if isinstance(item, dict)]
-        return " ".join(texts)
-    return str(content)
 
 
 def _error_text(result: Mapping[str, Any]) -> str:

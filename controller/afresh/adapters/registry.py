@@ -10,17 +10,7 @@ from afresh.contract.words import AdapterName
 
 
 def adapter_of(name: AdapterName) -> Adapter:
-    """Return the adapter of that name."""
-    module, kind = _PLACES[name]
-    adapter: Adapter = getattr(importlib.import_module(f"afresh.adapters.{module}"), kind)()
+    """Return the adapter of that name: of `OpenCode`, the class `OpenCodeAdapter` in `opencode`."""
+    module = importlib.import_module(f"afresh.adapters.{name.lower()}")
+    adapter: Adapter = getattr(module, f"{name}Adapter")()
     return adapter
-
-
-_PLACES = {
-    AdapterName.AIDER: ("aider", "AiderAdapter"),
-    AdapterName.CLAUDE: ("claude", "ClaudeAdapter"),
-    AdapterName.CODEX: ("codex", "CodexAdapter"),
-    AdapterName.COMMAND: ("command", "CommandAdapter"),
-    AdapterName.GEMINI: ("gemini", "GeminiAdapter"),
-    AdapterName.OPENCODE: ("opencode", "OpenCodeAdapter"),
-}

@@ -34,6 +34,9 @@ ABILITIES: Mapping[AdapterName, Abilities] = {
     AdapterName.OPENCODE: Abilities(
         model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True, has_turns=True
     ),
+    AdapterName.QWEN: Abilities(
+        model_apis=(ModelApiName.OPENAI, ModelApiName.ANTHROPIC), resumes=True, has_turns=True
+    ),
 }
 
 

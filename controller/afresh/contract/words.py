@@ -39,6 +39,7 @@ class AdapterName(StrEnum):
     GEMINI = "Gemini"
     OPENCODE = "OpenCode"
     AIDER = "Aider"
+    QWEN = "Qwen"
     COMMAND = "Command"
 
 
