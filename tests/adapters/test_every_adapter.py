@@ -1,0 +1,93 @@
+"""Each adapter has all that belongs to one; what one lacks is named, with where it goes.
+
+CONTRIBUTING.md walks through the same places.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+from afresh.adapters.registry import adapter_of
+from afresh.contract.abilities import ABILITIES
+from afresh.contract.words import AdapterName
+from tests.episode.matrix import INSTALL
+from tests.images.test_image_contents import CEILINGS
+
+ROOT = Path(__file__).parents[2]
+AGENTS = (ROOT / "docs" / "reference" / "agents.md").read_text()
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
+VALUES = yaml.safe_load((ROOT / "charts" / "afresh" / "values.yaml").read_text())
+# A program of the user's own: its image, page and class are the user's too.
+NAMED = sorted(set(AdapterName) - {AdapterName.COMMAND})
+
+
+def has_section(name: str) -> bool:
+    """Whether the page on agents has a row that links to a section with a class of the adapter.
+
+    Claude Code's class is that of every other page.
+    """
+    row = re.search(
+        rf"^\| `{name}` \| (.+?), in the image `agent-{name.lower()}` \|", AGENTS, re.MULTILINE
+    )
+    if row is None or f"\n## {row[1].removesuffix(' CLI')}" not in AGENTS:
+        return False
+    return name == AdapterName.CLAUDE or f"\n  adapter: {name}\n" in AGENTS
+
+
+# By the path or the name under which CONTRIBUTING.md tells of it.
+PLACES: Mapping[str, Callable[[str], bool]] = {
+    "`AdapterName` in `controller/afresh/contract/words.py`": lambda name: name in set(AdapterName),
+    "`controller/afresh/contract/abilities.py`": lambda name: name in ABILITIES,
+    "`controller/afresh/adapters/NAME.py`": lambda name: bool(
+        find_spec(f"afresh.adapters.{name.lower()}")
+    ),
+    "`tests/adapters/test_NAME.py`": lambda name: (
+        ROOT / "tests" / "adapters" / f"test_{name.lower()}.py"
+    ).is_file(),
+    "`deploy/images/agent-NAME/Dockerfile`": lambda name: (
+        ROOT / "deploy" / "images" / f"agent-{name.lower()}" / "Dockerfile"
+    ).is_file(),
+    "`CEILINGS` in `tests/images/test_image_contents.py`": lambda name: (
+        f"agent-{name.lower()}" in CEILINGS
+    ),
+    "`agentClasses` in `charts/afresh/values.yaml`": lambda name: (
+        VALUES["agentClasses"].get(name.lower(), {}).get("adapter") == name
+    ),
+    "`docs/reference/agents.md`": has_section,
+    "`INSTALL` in `tests/episode/matrix.py`": lambda name: name in INSTALL,
+}
+
+
+def missing_of(name: str) -> list[str]:
+    """Return the places that hold nothing of the adapter."""
+    return [
+        place.replace("NAME", name.lower()) for place, holds in PLACES.items() if not holds(name)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_adapter_is_in_every_place_that_the_guide_names(name: AdapterName) -> None:
+    missing = missing_of(name)
+
+    assert missing == [], f"add {name} to each, as CONTRIBUTING.md says"
+
+
+@pytest.mark.parametrize("name", AdapterName)
+def test_adapter_is_found_by_its_name(name: AdapterName) -> None:
+    assert type(adapter_of(name)).__name__ == f"{name}Adapter"
+
+
+def test_what_is_no_adapter_yet_lacks_everything() -> None:
+    assert missing_of("Nobody") == [place.replace("NAME", "nobody") for place in PLACES]
+
+
+def test_guide_names_the_places_in_the_order_of_the_work() -> None:
+    section = GUIDE.partition("\n## Add an agent adapter\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| .+? \| (.+?) \|$", section, re.MULTILINE)[1:]
+
+    assert len(rows) == len(PLACES)
+    assert [row for row, place in zip(rows, PLACES, strict=True) if place not in row] == []
