@@ -9,7 +9,6 @@ from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.api.work_package import WorkPackage
 from afresh.cli.look.explain import lines
 from afresh.cli.look.explanation import Explanation, Missing, explain
-from afresh.cli.look.terminal import written
 from afresh.core.observed import Observed, SharedLimits
 from afresh.core.policy.rules import RULES
 from tests.cli.packages import gated_class
@@ -23,7 +22,7 @@ def told_of(seen: Observed, **known: Any) -> Explanation:
 
 
 def text_of(told: Explanation, width: int = 100) -> str:
-    return "\n".join(written(spans, colours=False) for spans in lines(told, width))
+    return "\n".join(text.plain.rstrip() for text in lines(told, width))
 
 
 def test_package_that_may_start_tells_what_starts_and_by_which_rule():
@@ -176,7 +175,7 @@ def test_a_package_that_no_operator_serves_is_said_to_be_so_first_and_with_what_
 ):
     told = told_of(make_seen(make_package(metadata=EDITED)), operators=operators)
 
-    text = ["".join(span.text for span in item) for item in lines(told, 300)]
+    text = [item.plain for item in lines(told, 300)]
 
     assert want in told.unserved
     assert "kubectl get deploy -A" in told.unserved
@@ -197,4 +196,4 @@ def test_the_work_of_a_package_that_succeeded_can_be_got_by_the_line_shown():
 
     want = "git fetch https://git.example.com/team/api.git afresh/token-auth"
     assert told.fetch == want
-    assert any(want in "".join(span.text for span in item) for item in lines(told, 300))
+    assert any(want in item.plain for item in lines(told, 300))

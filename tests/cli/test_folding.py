@@ -4,21 +4,22 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 from afresh.cli.look.folding import Group, fold
-from afresh.cli.look.terminal import Line, line
+from afresh.cli.look.terminal import line
 
 
 def group(key: str, rank: int = 2, *notes: str, noted: bool = False) -> Group:
     return Group(key, rank, tuple(line(text) for text in (key, *notes)), noted=noted)
 
 
-def names(keys: Sequence[str]) -> Line:
+def names(keys: Sequence[str]) -> Text:
     return line("..." + "".join(keys))
 
 
 def folded(groups: list[Group], room: int) -> list[str]:
-    return [spans[0].text for spans in fold(groups, room, names)]
+    return [text.plain for text in fold(groups, room, names)]
 
 
 def test_list_that_fits_is_left_as_it_is():

@@ -4,12 +4,15 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from afresh.cli.look.package_view import PackageView, view_of
 from afresh.cli.look.status import AllPackages
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree
-from afresh.cli.look.terminal import Line, Paper, width_of, written
+from afresh.cli.look.terminal import write
 from tests.cli.packages import busy_package, children_of, gated_class, long_package, ready
 from tests.make import NOW, make_class, make_entry, make_package
 
@@ -17,8 +20,11 @@ GOLDEN = Path(__file__).parent / "golden"
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\x1b[0m\x9b2J\u202e\r"
 
 
-def text_of(lines: list[Line]) -> list[str]:
-    return [written(spans, colours=False) for spans in lines]
+def text_of(lines: list[Text], width: int = 200) -> list[str]:
+    """What a terminal of that width shows."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    write(console, lines)
+    return console.file.getvalue().splitlines()
 
 
 def busy() -> PackageView:
@@ -42,7 +48,7 @@ def halted(**status: object) -> PackageView:
 
 @pytest.mark.parametrize("width", [120, 79, 39])
 def test_tree_is_word_for_word_what_stands_in_its_golden_file(width: int):
-    text = "\n".join(text_of(tree(busy(), width))) + "\n"
+    text = "\n".join(text_of(tree(busy(), width), width)) + "\n"
 
     assert text == (GOLDEN / f"tree-{width}.txt").read_text()
 
@@ -53,22 +59,24 @@ def test_work_of_a_package_that_succeeded_can_be_got_by_the_command_shown_at_any
     url = "https://git.example.com/team/api.git"
 
     assert f"git fetch {url} afresh/token-auth" in text_of(tree(view, 79))
-    narrow = "\n".join(text_of(tree(view, 50)))
+    narrow = "\n".join(text_of(tree(view, 50), 50))
     assert f"git fetch {url} \\\n  afresh/token-auth\n" in f"{narrow}\n"
     assert "git fetch" not in str(text_of(tree(busy(), 79)))
 
 
 def test_colours_say_again_what_the_words_say():
-    out = io.StringIO()
+    console = Console(
+        file=io.StringIO(), width=79, force_terminal=True, color_system="standard", no_color=False
+    )
 
-    Paper(out, moves=False, colours=True).write(tree(busy(), 79))
+    write(console, tree(busy(), 79))
 
-    assert out.getvalue() == (GOLDEN / "tree-colours.txt").read_text()
+    assert console.file.getvalue() == (GOLDEN / "tree-colours.txt").read_text()
 
 
 @pytest.mark.parametrize("height", [60, 24, 12])
 def test_long_package_is_folded_around_what_runs_and_what_waits_for_a_person(height: int):
-    text = "\n".join(text_of(tree(view_of(long_package(), NOW, ()), 79, height))) + "\n"
+    text = "\n".join(text_of(tree(view_of(long_package(), NOW, ()), 79, height), 79)) + "\n"
 
     assert text == (GOLDEN / f"tree-long-{height}.txt").read_text()
     assert text.count("\n") == height
@@ -80,8 +88,9 @@ def test_no_line_is_wider_and_no_picture_higher_than_the_terminal(width: int, he
     views = [busy(), halted()]
 
     for lines in (tree(views[0], width, height), table(views, width, height)):
-        assert all(width_of(text) <= width for text in text_of(lines))
-        assert height is None or len(lines) <= height
+        shown = text_of(lines, width)
+        assert all(cell_len(text) <= width for text in shown)
+        assert len(shown) == len(lines) <= (height or len(lines))
 
 
 def test_package_that_was_edited_a_moment_ago_does_not_say_what_held_before():

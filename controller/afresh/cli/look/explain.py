@@ -6,14 +6,15 @@ run.
 
 import asyncio
 import json
-import textwrap
 from collections.abc import Iterator
+
+from rich.text import Text
 
 from afresh import clock
 from afresh.cli.connection import connected, missing_package
 from afresh.cli.look.cluster_reader import read_cluster
 from afresh.cli.look.explanation import Explanation, StatusSummary, explain
-from afresh.cli.look.terminal import Line, Paper, Span, Style, line
+from afresh.cli.look.terminal import Style, line, standard_output, wrapped, write
 from afresh.cli.looks import Output
 from afresh.cli.requests import Target
 from afresh.core.history.durations import short_duration
@@ -32,8 +33,8 @@ def show(target: Target, output: Output) -> None:
     if output is Output.JSON:
         print(json.dumps(told.to_json(), indent=2))
         return
-    paper = Paper.standard()
-    paper.write(lines(told, min(paper.size[0], MAX_WIDTH)))
+    console = standard_output()
+    write(console, lines(told, min(console.width, MAX_WIDTH)))
 
 
 async def _explain(target: Target) -> Explanation:
@@ -45,14 +46,12 @@ async def _explain(target: Target) -> Explanation:
     return explain(read.package, read.observed, read.missing, read.operators, clock.now())
 
 
-def lines(told: Explanation, width: int) -> Iterator[Line]:
+def lines(told: Explanation, width: int) -> Iterator[Text]:
     """Yield the explanation as lines of at most `width` columns."""
-    yield line(f"{told.namespace}/{told.name}", Style.HEAD)
+    yield line((f"{told.namespace}/{told.name}", Style.HEAD))
     for label, text, style in _parts(told):
-        wrapped = textwrap.wrap(text, max(width - LABEL, LABEL)) or [""]
-        yield Span(f"{label:<{LABEL}}", Style.FAINT), Span(wrapped[0], style)
-        for rest in wrapped[1:]:
-            yield Span(" " * LABEL), Span(rest, style)
+        for number, part in enumerate(wrapped(text, max(width - LABEL, LABEL), style)):
+            yield line((f"{'' if number else label:<{LABEL}}", Style.FAINT), part)
 
 
 def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from afresh.cli.look.terminal import Line
+from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,11 @@ class Group:
 
     key: str
     rank: int
-    lines: tuple[Line, ...]
+    lines: tuple[Text, ...]
     noted: bool = False
 
 
-def fold(groups: Sequence[Group], room: int, folded: Callable[[Sequence[str]], Line]) -> list[Line]:
+def fold(groups: Sequence[Group], room: int, folded: Callable[[Sequence[str]], Text]) -> list[Text]:
     """Return at most `room` lines in the order of the list.
 
     Notes go first where they matter less, then groups by rank, those far from the first of the
@@ -28,12 +28,12 @@ def fold(groups: Sequence[Group], room: int, folded: Callable[[Sequence[str]], L
     `folded` makes of its keys.
     """
     if sum(len(group.lines) for group in groups) <= room:
-        return [spans for group in groups for spans in group.lines]
+        return [text for group in groups for text in group.lines]
     kept = _kept(groups, room)
-    lines: list[Line] = []
+    lines: list[Text] = []
     for is_kept, run in groupby(groups, key=lambda group: group.key in kept):
         if is_kept:
-            lines += [spans for group in run for spans in group.lines[: kept[group.key]]]
+            lines += [text for group in run for text in group.lines[: kept[group.key]]]
         else:
             lines.append(folded([group.key for group in run]))
     return lines[:room]

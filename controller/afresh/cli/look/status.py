@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from rich.console import Console
+from rich.text import Text
+
 from afresh import clock
 from afresh.api.agent_class import AgentClass
 from afresh.api.meta import KubernetesObject
@@ -22,7 +25,7 @@ from afresh.cli.look.following import Collection, Live
 from afresh.cli.look.package_view import PackageView, unreadable_view, view_of
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree
-from afresh.cli.look.terminal import Line, Paper, Screen, line
+from afresh.cli.look.terminal import draw, line, picture_in_place, standard_output, write
 from afresh.cli.looks import Awaited, Output, StatusLook
 from afresh.core.reasons import Reason
 from afresh.kube.client import AGENT_CLASSES, SUBTASKS, WORK_PACKAGES, Kube, Manifest
@@ -48,7 +51,7 @@ class Picture(Protocol):
     async def views(self, objects: Objects, now: datetime) -> list[PackageView]:
         """Return what is to be seen now."""
 
-    def lines(self, views: Sequence[PackageView], size: Size) -> list[Line]:
+    def lines(self, views: Sequence[PackageView], size: Size) -> list[Text]:
         """Return it as lines."""
 
     def over(self, views: Sequence[PackageView], /) -> bool:
@@ -101,7 +104,7 @@ class OnePackage:
             return [self._models.parse(AgentClass, raw) for raw in found]
         return []
 
-    def lines(self, views: Sequence[PackageView], size: Size) -> list[Line]:
+    def lines(self, views: Sequence[PackageView], size: Size) -> list[Text]:
         """Return the tree."""
         if not views:
             return [line(f"{self._namespace}/{self._name} was deleted.")]
@@ -132,7 +135,7 @@ class AllPackages:
             meta = raw["metadata"]
             return unreadable_view(meta["namespace"], meta["name"], str(error))
 
-    def lines(self, views: Sequence[PackageView], size: Size) -> list[Line]:
+    def lines(self, views: Sequence[PackageView], size: Size) -> list[Text]:
         """Return the table."""
         if not views:
             where = f"in the namespace {self._namespace}" if self._namespace else "in this cluster"
@@ -146,61 +149,61 @@ class AllPackages:
 
 def show(look: StatusLook) -> None:
     """Show what is asked for on standard output. Raises CommandError."""
-    asyncio.run(_show(look, Paper.standard()))
+    asyncio.run(_show(look, standard_output()))
 
 
-async def _show(look: StatusLook, paper: Paper) -> None:
+async def _show(look: StatusLook, console: Console) -> None:
     async with connected(look.place, None if look.watch else SECONDS) as (kube, namespace):
         picture: Picture = AllPackages(None if look.everywhere else namespace)
         if look.package:
             picture = OnePackage(kube, namespace, look.package)
         try:
             if look.watch:
-                await _watch(look, kube, picture, paper)
+                await _watch(look, kube, picture, console)
             else:
-                await _show_once(look, kube, picture, paper)
+                await _show_once(look, kube, picture, console)
         except NotFoundError as error:
             raise missing_package(look.package or "", namespace, error) from error
 
 
-async def _show_once(look: StatusLook, kube: Kube, picture: Picture, paper: Paper) -> None:
+async def _show_once(look: StatusLook, kube: Kube, picture: Picture, console: Console) -> None:
     found = {
         item: await kube.list_items(item.resource, item.namespace, **item.selectors)
         for item in picture.collections
     }
     views = await picture.views(found.__getitem__, clock.now())
     if look.output is Output.TEXT:
-        paper.write(picture.lines(views, (paper.size[0], None)))
+        write(console, picture.lines(views, (console.width, None)))
         return
     told = [view.to_json() for view in views]
     print(json.dumps(told[0] if look.package else {"packages": told}, indent=2))
 
 
-async def _watch(look: StatusLook, kube: Kube, picture: Picture, paper: Paper) -> None:
+async def _watch(look: StatusLook, kube: Kube, picture: Picture, console: Console) -> None:
     async with Live(kube, picture.collections) as live:
-        if paper.moves and look.output is Output.TEXT:
-            await _draw(live, picture, paper)
+        if console.is_terminal and look.output is Output.TEXT:
+            await _draw(live, picture, console)
         else:
-            await _tell(live, picture, paper, look.output)
+            await _tell(live, picture, look.output)
 
 
-async def _draw(live: Live, picture: Picture, paper: Paper) -> None:
+async def _draw(live: Live, picture: Picture, console: Console) -> None:
     """Draw in place until all is over; what was seen last stays on the terminal."""
     views: list[PackageView] | None = None
     try:
-        with Screen(paper) as screen:
+        with picture_in_place(console) as screen:
             while True:
                 views = await picture.views(live.objects, clock.now())
-                screen.draw(picture.lines(views, paper.size))
+                draw(screen, picture.lines(views, console.size))
                 if picture.over(views):
                     return
                 await live.changed(TICK_SECONDS)
     finally:
         if views is not None:
-            paper.write(picture.lines(views, (paper.size[0], None)))
+            write(console, picture.lines(views, (console.width, None)))
 
 
-async def _tell(live: Live, picture: Picture, paper: Paper, output: Output) -> None:
+async def _tell(live: Live, picture: Picture, output: Output) -> None:
     """Write what changes: a line for each change, or an object for each changed package."""
     known: dict[str, PackageView] = {}
     while True:
@@ -210,14 +213,14 @@ async def _tell(live: Live, picture: Picture, paper: Paper, output: Output) -> N
         for name, view in current.items():
             told = list(changes(known.get(name), view))
             if told and output is Output.JSON:
-                paper.write([line(json.dumps(view.to_json()))])
+                print(json.dumps(view.to_json()), flush=True)
             elif told:
-                paper.write(line(f"{now:%Y-%m-%dT%H:%M:%SZ} {text}") for text in told)
+                print(*(f"{now:%Y-%m-%dT%H:%M:%SZ} {text}" for text in told), sep="\n", flush=True)
         for name in known.keys() - current.keys():
             gone = {"namespace": known[name].namespace, "name": known[name].name}
             said = f"{now:%Y-%m-%dT%H:%M:%SZ} {name} was deleted."
             as_json = json.dumps({**gone, "phase": Awaited.DELETED})
-            paper.write([line(as_json if output is Output.JSON else said)])
+            print(as_json if output is Output.JSON else said, flush=True)
         known = current
         if picture.over(views):
             return

@@ -1,24 +1,20 @@
-"""The columns of a subtask's row, and the colours of phases. Pure.
+"""The columns of a subtask's row, and the colours of phases. Pure."""
 
-Fits any width by leaving out columns.
-"""
+from collections.abc import Sequence
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from rich.text import Text
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import tokens
+from afresh.cli.look.columns import Column, rows_of
 from afresh.cli.look.package_view import SubtaskView
-from afresh.cli.look.terminal import Span, Style, clipped, padded, width_of
+from afresh.cli.look.terminal import Style
 from afresh.core.history.durations import short_duration
 from afresh.core.reasons import Reason
 from afresh.core.status import dollars
 
-GAP = "  "
 LIVE = (SubtaskPhase.RUNNING, SubtaskPhase.QUEUED)
 MIN_TITLE = 8
-# The stem of the tree and the marker.
-BEFORE = len("├─ [ ] ")
 
 PACKAGE_STYLES = {
     PackagePhase.RUNNING: Style.LIVE,
@@ -37,52 +33,9 @@ _SUBTASK_STYLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: its cell, and whether it is aligned at its right."""
-
-    cell: Callable[[SubtaskView], str]
-    right: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns that fit, with their widths; a title that does not fit has the width 0."""
-
-    id: int
-    title: int
-    columns: dict[str, int]
-
-    def spans(self, item: SubtaskView) -> list[Span]:
-        """Return the cells of one subtask, after its marker."""
-        spans = [Span(padded(item.id, self.id), Style.HEAD)]
-        if self.title:
-            spans.append(Span(GAP + padded(clipped(item.title, self.title), self.title)))
-        for name, size in self.columns.items():
-            column = COLUMNS[name]
-            text = GAP + padded(column.cell(item), size, right=column.right)
-            spans.append(Span(text, style_of(item) if name == "state" else Style.PLAIN))
-        return spans
-
-
-def layout(items: Sequence[SubtaskView], width: int) -> Layout:
-    """Return what fits into `width`: all that says something, or less from the least important."""
-    sizes = {
-        name: max((width_of(column.cell(item)) for item in items), default=0)
-        for name, column in COLUMNS.items()
-    }
-    columns = {name: size for name, size in sizes.items() if size}
-    title = max((width_of(item.title) for item in items), default=0)
-    id_width = max((width_of(item.id) for item in items), default=0)
-    for victim in DISPENSABLE:
-        used = BEFORE + id_width + sum(len(GAP) + size for size in columns.values())
-        room = width - used - len(GAP)
-        if room >= min(title, MIN_TITLE) or (not title and room + len(GAP) >= 0):
-            return Layout(id_width, min(title, room), columns)
-        if victim == "title":
-            title = 0
-        columns.pop(victim, None)
-    return Layout(id_width, 0, columns)
+def subtask_rows(items: Sequence[SubtaskView], width: int) -> list[Text]:
+    """Return the row of each subtask, in at most `width` columns."""
+    return rows_of(items, COLUMNS, width, DISPENSABLE)
 
 
 def style_of(item: SubtaskView) -> Style:
@@ -122,13 +75,15 @@ def _parts(item: SubtaskView) -> str:
     return ", ".join(f"{name} {short_duration(round(span))}" for name, span in item.spans.items())
 
 
-COLUMNS = {
-    "state": Column(_state),
-    "attempts": Column(_attempts, right=True),
-    "time": Column(_time, right=True),
-    "tokens": Column(_tokens, right=True),
-    "cost": Column(_cost, right=True),
-    "parts": Column(_parts),
-}
+COLUMNS = (
+    Column[SubtaskView]("id", lambda item: item.id, style=lambda _: Style.HEAD),
+    Column[SubtaskView]("title", lambda item: item.title, least=MIN_TITLE),
+    Column("state", _state, style=style_of),
+    Column("attempts", _attempts, right=True),
+    Column("time", _time, right=True),
+    Column("tokens", _tokens, right=True),
+    Column("cost", _cost, right=True),
+    Column("parts", _parts),
+)
 DISPENSABLE = ("parts", "tokens", "title", "attempts", "cost", "time", "state")
 """The columns in the order in which a narrow terminal leaves them out."""

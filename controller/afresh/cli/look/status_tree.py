@@ -3,58 +3,67 @@
 Fits any width by leaving out columns, and any height by folding what is least of interest.
 """
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rich.text import Text
+
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import short_commit, tokens
+from afresh.cli.look.columns import GAP
 from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
-from afresh.cli.look.status_columns import GAP, LIVE, PACKAGE_STYLES, layout, needs_person, style_of
-from afresh.cli.look.terminal import Line, Span, Style, cut, line
+from afresh.cli.look.status_columns import (
+    LIVE,
+    PACKAGE_STYLES,
+    needs_person,
+    style_of,
+    subtask_rows,
+)
+from afresh.cli.look.terminal import Style, line, wrapped
 from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
 
 MIN_NOTE = 20
 MAX_NOTE_LINES = 4
+# The stem of the tree and the marker.
+BEFORE = len("├─ [ ] ")
 
 
-def tree(view: PackageView, width: int, height: int | None = None) -> list[Line]:
-    """Return the package as lines of at most `width` columns, and at most `height` of them."""
-    head = [cut(spans, width) for spans in _head(view, width)]
-    foot = [cut(spans, width) for spans in _foot(view)]
+def tree(view: PackageView, width: int, height: int | None = None) -> list[Text]:
+    """Return the package as lines for `width` columns, and at most `height` of them."""
+    head, foot = list(_head(view, width)), list(_foot(view))
     groups = _groups(view, width)
     if height is None:
-        return [*head, *(spans for group in groups for spans in group.lines), *foot]
+        return [*head, *(text for group in groups for text in group.lines), *foot]
     room = max(1, height - len(head) - len(foot))
     known = {item.id: item for item in view.subtasks}
-    folded = fold(groups, room, lambda keys: _folded([known[key] for key in keys], width))
+    folded = fold(groups, room, lambda keys: _folded([known[key] for key in keys]))
     return [*head, *folded, *foot][:height]
 
 
-def _head(view: PackageView, width: int) -> Iterator[Line]:
+def _head(view: PackageView, width: int) -> Iterator[Text]:
     done, _, whole = view.progress.partition("/")
     facts = [f"{done} of {whole} done"]
     facts += [f"{tokens(view.tokens)} tokens"] if view.tokens else []
     facts += [dollars(view.cost_usd)] if view.cost_usd is not None else []
     facts += [f"age {short_duration(view.age_seconds)}"] if view.age_seconds is not None else []
-    yield (
-        Span(f"{view.namespace}/{view.name}", Style.HEAD),
-        Span(GAP),
-        Span(view.phase, PACKAGE_STYLES.get(PackagePhase(view.phase), Style.PLAIN)),
-        Span(GAP + ", ".join(facts)),
+    yield line(
+        (f"{view.namespace}/{view.name}", Style.HEAD),
+        GAP,
+        (view.phase, PACKAGE_STYLES.get(PackagePhase(view.phase), Style.PLAIN)),
+        GAP + ", ".join(facts),
     )
     if not view.current:
-        yield line("The operator has not looked at the last change yet.", Style.WARNING)
+        yield line(("The operator has not looked at the last change yet.", Style.WARNING))
     elif view.message:
-        yield from (line(text) for text in _wrapped(f"{view.reason}: {view.message}", width))
+        yield from _few_lines(f"{view.reason}: {view.message}", width)
     commit = f" at {short_commit(view.head_commit)}" if view.head_commit else ""
-    yield line(f"branch {view.branch}{commit}", Style.FAINT)
+    yield line((f"branch {view.branch}{commit}", Style.FAINT))
     if view.fetch:
         yield from (line(text) for text in _command(view.fetch, width))
     if view.gate:
-        yield line(gate_sentence(view.gate), Style.WARNING)
+        yield line((gate_sentence(view.gate), Style.WARNING))
 
 
 def _command(text: str, width: int) -> list[str]:
@@ -72,36 +81,33 @@ def gate_sentence(gate: GateView) -> str:
     return f"the gate of Secret {gate.secret_name} is closed {end}: {gate.reason}, refused {times}"
 
 
-def _foot(view: PackageView) -> Iterator[Line]:
+def _foot(view: PackageView) -> Iterator[Text]:
     waiting = [item for item in view.subtasks if needs_person(item)]
     if waiting:
-        yield line(f"How to answer: afresh report -n {view.namespace} {view.name}", Style.FAINT)
+        yield line((f"How to answer: afresh report -n {view.namespace} {view.name}", Style.FAINT))
     elif view.phase == PackagePhase.STALLED:
-        yield line(f"What to do: afresh explain -n {view.namespace} {view.name}", Style.FAINT)
+        yield line((f"What to do: afresh explain -n {view.namespace} {view.name}", Style.FAINT))
 
 
 def _groups(view: PackageView, width: int) -> list[Group]:
-    fitting = layout(view.subtasks, width)
-    last = len(view.subtasks) - 1
+    rows = subtask_rows(view.subtasks, width - BEFORE)
     groups = []
-    for index, item in enumerate(view.subtasks):
-        branch, stem = ("└─ ", "   ") if index == last else ("├─ ", "│  ")
-        marker = Span(item.marker, style_of(item))
-        row = (Span(branch, Style.FAINT), marker, Span(" "), *fitting.spans(item))
+    for index, (item, row) in enumerate(zip(view.subtasks, rows, strict=True), start=1):
+        branch, stem = ("└─ ", "   ") if index == len(rows) else ("├─ ", "│  ")
         stem += "    "
+        first = line((branch, Style.FAINT), (item.marker, style_of(item)), " ", row)
         notes = [
-            cut((Span(stem, Style.FAINT), Span(text, style)), width)
+            line((stem, Style.FAINT), text)
             for note, style in _notes(item)
-            for text in _wrapped(note, width - len(stem))
+            for text in _few_lines(note, width - len(stem), style)
         ]
-        lines = (cut(row, width), *notes)
-        groups.append(Group(item.id, _rank(item), lines, noted=needs_person(item)))
+        groups.append(Group(item.id, _rank(item), (first, *notes), noted=needs_person(item)))
     return groups
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _few_lines(text: str, width: int, style: Style = Style.PLAIN) -> list[Text]:
     """Return a text as few lines; the end of a long one is left out."""
-    return textwrap.wrap(text, max(width, MIN_NOTE), max_lines=MAX_NOTE_LINES, placeholder=" …")
+    return wrapped(text, max(width, MIN_NOTE), style, MAX_NOTE_LINES)
 
 
 def _notes(item: SubtaskView) -> Iterator[tuple[str, Style]]:
@@ -123,9 +129,9 @@ def _rank(item: SubtaskView) -> int:
     return 2 if item.phase == SubtaskPhase.PENDING and not item.waits_for else 3
 
 
-def _folded(items: Sequence[SubtaskView], width: int) -> Line:
+def _folded(items: Sequence[SubtaskView]) -> Text:
     """Say which subtasks stand here, and how many of each kind."""
     ids = items[0].id if len(items) == 1 else f"{items[0].id} to {items[-1].id}"
     kinds = Counter(item.marker for item in items)
     said = ", ".join(f"{number} {marker}" for marker, number in kinds.items())
-    return cut((Span(f"│  … {ids}: {said}", Style.FAINT),), width)
+    return line((f"│  … {ids}: {said}", Style.FAINT))
