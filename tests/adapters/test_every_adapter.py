@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from afresh.adapters.adapter import Adapter
 from afresh.adapters.registry import adapter_of
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.words import AdapterName
@@ -77,8 +78,14 @@ def test_adapter_is_in_every_place_that_the_guide_names(name: AdapterName) -> No
 
 
 @pytest.mark.parametrize("name", AdapterName)
-def test_adapter_is_found_by_its_name(name: AdapterName) -> None:
+def test_adapter_is_found_by_its_name_and_has_what_every_adapter_promises(
+    name: AdapterName,
+) -> None:
+    promised = {member for member in vars(Adapter) if not member.startswith("_")}
+
     assert type(adapter_of(name)).__name__ == f"{name}Adapter"
+    assert {"version", "launch", "reader"} <= promised
+    assert [member for member in promised if not hasattr(adapter_of(name), member)] == []
 
 
 def test_what_is_no_adapter_yet_lacks_everything() -> None:

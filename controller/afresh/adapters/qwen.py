@@ -137,7 +137,7 @@ class QwenAdapter:
     """See `adapter.Adapter`."""
 
     version = "0.24.4"
-    droppings: tuple[str, ...] = ()
+    program_files: tuple[str, ...] = ()
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
