@@ -1,1 +1,1 @@
-"""Decides. Pure: no I/O, clock, randomness or logger; everything it may know is `Observed`."""
+"""Decides what to do. Pure: no I/O, clock, randomness or logger; its only input is `Observed`."""

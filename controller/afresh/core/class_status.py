@@ -1,4 +1,4 @@
-"""What the operator concludes from an AgentClass alone: whether packages may use it. Pure."""
+"""Computes the conditions of an AgentClass: whether packages may use it. Pure."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -25,7 +25,7 @@ ACCEPTED = "Packages may use this class."
 
 
 def class_conditions(agent_class: AgentClass, now: datetime) -> tuple[Condition, ...]:
-    """Return the conditions of a class; one that is as before keeps its time."""
+    """Return the conditions of a class; an unchanged one keeps its transition time."""
     problem = next(_problems(agent_class.spec), None)
     reason, message = problem or (ClassReason.ACCEPTED, ACCEPTED)
     old = agent_class.status.conditions

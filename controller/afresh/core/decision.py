@@ -1,4 +1,4 @@
-"""What a decision may ask for: a closed union of actions, and the Decision that holds them."""
+"""The actions that a decision may ask for, a closed union, and the Decision that holds them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -39,7 +39,7 @@ class DeleteSubtask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolate:
-    """Write the NetworkPolicies that the package's episodes need, where they are not as they must.
+    """Write the NetworkPolicies of the package's episodes that are missing or differ.
 
     When that is refused, nothing starts.
     """
@@ -49,8 +49,8 @@ class Isolate:
 class StartEpisode:
     """Create the Job of one episode. `probe` names the closed gate that it tries.
 
-    `inputs` is a digest of what in the package and its class it is made from, `images` one of its
-    images.
+    `inputs` is a digest of the fields of package and class that the Job is made from, `images` a
+    digest of its images.
     """
 
     members: tuple[Member, ...]
@@ -65,7 +65,7 @@ class StartEpisode:
 class StartSync:
     """Create the Job that pushes the plan. `plan` is the plan's digest.
 
-    `probe` names the closed gate that it tries, of a cause that needs no agent to try.
+    `probe` names the closed gate that it tries, if the cause can be tried without an agent.
     """
 
     attempt: int
@@ -76,7 +76,7 @@ class StartSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetGate:
-    """Write the gate of a credential into its class's status, in the place of what stood there.
+    """Replace the gate of a credential in its class's status.
 
     None is an open gate.
     """
@@ -89,7 +89,7 @@ class SetGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenGate:
-    """Let everybody go on who waits for a shared cause, which an episode has just passed."""
+    """Open the gate of a shared cause that an episode has just passed, for all who wait for it."""
 
     wait: SharedWait
 
@@ -127,10 +127,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What one rule says: the package's phase, why, and what to do about it.
+    """What one rule answers: the package's phase, its reason, a message, and actions.
 
-    `wait` is the gate that it waits behind, or tries. `may_push_plan`: a runner without an agent
-    may bring the plan on the branch in line meanwhile.
+    `wait` is the gate that the package waits for or tries. `may_push_plan`: a sync may push the
+    plan meanwhile.
     """
 
     phase: PackagePhase
@@ -147,7 +147,7 @@ class RuleResult:
 class Decision:
     """Everything that follows from one `Observed`: actions first, then the status.
 
-    `over`: for each episode that it finds over, the attempt_result of the subtask that it was at.
+    `over`: for each finished episode, the AttemptResult of the subtask it was working on.
     """
 
     phase: PackagePhase

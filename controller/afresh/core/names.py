@@ -1,4 +1,4 @@
-"""Deterministic names: owner and attempt always give the same name, so a name is a lock."""
+"""Deterministic names: the same owner and attempt give the same name, so no Job is made twice."""
 
 import hashlib
 import re
@@ -6,7 +6,8 @@ from datetime import UTC
 
 from afresh.api.agent_class import Gate
 
-# A pod's name is its Job's with a hyphen and five characters: of a longer one the tail is cut.
+# A pod's name is its Job's with a hyphen and five characters; Kubernetes cuts the end of a longer
+# one.
 MAX_NAME = 57
 FIRST_UID = 200_000
 LAST_UID = 2_000_000_000
@@ -15,8 +16,8 @@ LAST_UID = 2_000_000_000
 def subtask_name(package: str, subtask_id: str) -> str:
     """Return the name of the child object of `package` for `subtask_id`.
 
-    Names cannot show the punctuation of an id, and a hyphen in one could be the package's; a hash
-    keeps such names apart.
+    An object name cannot hold the punctuation of an id, and a hyphen is ambiguous; a hash keeps
+    such names distinct.
     """
     slug = slug_of(subtask_id)
     name = f"{package}-{slug}"
@@ -35,9 +36,9 @@ def sync_name(package: str, attempt: int, uid: str) -> str:
 
 
 def _with_tail(stem: str, attempt: int, known: str) -> str:
-    """Return a Job's name; its pod can be told from any other by its end, which has an x.
+    """Return a Job's name, whose end has an x: so the names of episodes' pods can be recognized.
 
-    The admission policy for connections sees nothing of a pod but its name.
+    The admission policy for connections to pods sees only the pod's name.
     """
     tail = f"-{attempt}-x{known}"
     return stem[: MAX_NAME - len(tail)].rstrip("-.") + tail
@@ -54,9 +55,9 @@ def user_id(uid: str, subtask_id: str) -> int:
 
 
 def probe_of(gate: Gate) -> str:
-    """Return what an episode is marked with that probes the gate at its present step.
+    """Return the annotation of an episode that probes the gate at its present step.
 
-    How long the gate is to stay closed may change while it is probed; when it closed does not.
+    It is made of the time of closing, because the time of opening may change during the probe.
     """
     return f"{gate.secret_name}/{gate.since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}/{gate.step}"
 

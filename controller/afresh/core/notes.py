@@ -1,4 +1,4 @@
-"""The Events that tell of a decision: two per episode of a subtask, one per change of a package."""
+"""The Events about a decision: two per episode of a subtask, one per change of a package."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ GOOD = frozenset(
 def notes_of(
     situation: Situation, answer: RuleResult, records: tuple[SubtaskRecord, ...]
 ) -> Iterator[Note]:
-    """Yield what has ended, what has begun, and that the package is in another phase."""
+    """Yield the Events of episodes that ended or began, and of a changed package phase."""
     yield from _ends(situation)
     yield from _starts(situation, records)
     before = situation.package.status

@@ -1,4 +1,4 @@
-"""What was seen of one package at one instant: the only input of every decision.
+"""Everything observed of one package at one instant: the only input of a decision.
 
 Owns the frozen values. Knows nothing of how they were read.
 """
@@ -27,7 +27,7 @@ class ContainerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerFacts:
-    """One container's status; `started` stays true once it ran, `began` is when it did last."""
+    """One container's status. `started` stays true once it ran; `began` is its last start."""
 
     name: str
     state: ContainerState
@@ -77,13 +77,13 @@ class Member:
 class Episode:
     """One Job and its pod. `failure` is the reason of the Job's Failed condition.
 
-    `released`: when the Job last began to make its pod, which waiting in a queue delays. With
-    `has_queue` that queue can take its place away again.
+    `released`: when the Job was last allowed to make its pod, which a queue may delay. With
+    `has_queue`, that queue can suspend it again.
 
     An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
     what it pushes. `generations` are those of the package and its class when it was made, and
-    `inputs` is a digest of what in them it was made from. `probe` names the gate and its step, if
-    it probes one. `budget` is what was set aside for it.
+    `inputs` is a digest of the fields that it was made from. `probe` names the gate and its step,
+    if it probes one. `budget` is its share of the package's budget.
     """
 
     name: str
@@ -114,10 +114,10 @@ class Episode:
 
     @property
     def has_begun(self) -> bool:
-        """Whether its agent may have begun: before that, nothing was paid and nothing is lost.
+        """Whether its agent may have begun; before that, nothing was paid and nothing can be lost.
 
-        The runner starts no agent before verify's container is there. That both are there says it
-        where no Report has come.
+        The runner starts no agent before verify's container runs. Without a Report, the agent may
+        have begun once both containers have run.
         """
         if self.has_told_of_agent:
             return True
@@ -126,7 +126,7 @@ class Episode:
 
     @property
     def has_told_of_agent(self) -> bool:
-        """Whether its Report tells of an agent; where its phases were cut, any result does.
+        """Whether its Report shows that an agent ran; with its phases cut off, any result does.
 
         Of a batch the phases are those of the last subtask.
         """
@@ -149,16 +149,16 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedLimits:
-    """What the packages share with each other, as this one finds it.
+    """What packages share with each other, as it concerns this one.
 
     `gate` is the closed gate of the credential, and `gate_class` the class whose status holds it.
     `gate_taken`: another package probes it, or comes first. `class_free` is how many episodes of
     the class this package may start; None: any number.
 
     `waits` are the gates of shared causes that are closed for this package, and `tried` those (by
-    cause and key) that a Job waits at or tries. `first_free` is how many more Jobs of the class
-    and the package's images may be made before one has started, and `room` how many more may wait
-    for a node; None: any number.
+    cause and key) that a Job waits at or tries. `first_free` is how many more Jobs of the class and
+    the package's images may be made before one has started, and `room` how many more may wait for a
+    node; None: any number.
     """
 
     gate: Gate | None = None
@@ -173,11 +173,11 @@ class SharedLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One package, its children, and everything else that a decision may rest on.
+    """One package, its children, and everything else that a decision may use.
 
     `rival` is the name of the package of this namespace that has the repository's branch instead.
-    `isolated`: the NetworkPolicies that its episodes need are there and say what they must.
-    `obstacle` is the API server's refusal of what was asked of it a moment ago.
+    `isolated`: the NetworkPolicies that its episodes need exist and are correct. `obstacle` is the
+    API server's refusal of the actions just tried.
     """
 
     now: datetime

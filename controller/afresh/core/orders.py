@@ -1,4 +1,4 @@
-"""From a package and its class to the Order of one episode. It holds no secret."""
+"""Builds the Order of one episode from a package and its class. An Order holds no secret."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -65,7 +65,7 @@ def sync_order(seen: Observed, state: PackageState, *, episode: str) -> Order:
 
 
 def probe_order(seen: Observed, state: PackageState, *, episode: str) -> Order:
-    """Return the Order of a push probe: a sync that delivers what is kept, or pushes the plan."""
+    """Return the Order of a push probe: a sync that pushes kept work, or else the plan."""
     kept = tuple(
         Kept(id=record.id, commit=record.kept, revision=record.observed_revision)
         for record in state.records

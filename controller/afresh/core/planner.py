@@ -1,4 +1,4 @@
-"""`decide`: from one `Observed` to one `Decision`. The only entry to the core."""
+"""`decide` turns one `Observed` into one `Decision`. It is the only entry to the core."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,17 +26,17 @@ from afresh.core.policy.plan_sync import looks_at_plan, plan_pushes
 from afresh.core.policy.rules import RULES
 from afresh.core.situation import Situation, situation_of
 
-# While an episode has not started, its events are looked at; later the watch tells everything,
-# but for a node that is lost.
+# Before an episode has started its Events are read; later the watch shows everything except a lost
+# node.
 LOOK_AT_START = timedelta(seconds=5)
-# What a pod waits for that is slow to start is told by its watch; Events are read now and then.
+# The watch shows what a pod that is slow to start waits for; Events are read at longer intervals.
 SLOW_START = timedelta(seconds=60)
 LOOK_AT_SLOW_START = timedelta(seconds=30)
 LOOK_AT_RUN = timedelta(seconds=60)
 
 
 def decide(seen: Observed) -> Decision:
-    """Return what follows from `seen`. The same input always gives the same answer."""
+    """Return the decision for `seen`. The same input always gives the same result."""
     situation = situation_of(seen)
     state = situation.state
     answer = next(filter(None, (rule(situation) for rule in RULES)))
@@ -46,8 +46,8 @@ def decide(seen: Observed) -> Decision:
         phase=answer.phase,
         reason=answer.reason,
         message=answer.message,
-        # Deletions first: they may free what a start needs. A gate closes before anything is
-        # recorded: a process that dies in between finds the episode's end once more.
+        # Deletions first: they may free what a start needs. A gate closes before the end is
+        # recorded: after a crash in between, the episode's end is found again.
         actions=(
             *leftovers(situation),
             *_gate(situation),
@@ -69,7 +69,7 @@ def decide(seen: Observed) -> Decision:
 
 
 def _children(seen: Observed) -> Iterator[Action]:
-    """One child object per entry, equal to it; none besides."""
+    """The actions that make one child object per entry, equal to it, and delete all others."""
     if seen.package.metadata.deletion_timestamp:
         return
     package = seen.package.metadata.name
@@ -99,7 +99,7 @@ def _gate(situation: Situation) -> Iterator[Action]:
 
 
 def _isolation(situation: Situation, starts: tuple[Action, ...]) -> Iterator[Action]:
-    """Before anything starts, and for as long as anything runs."""
+    """The action that writes NetworkPolicies: before anything starts, and while anything runs."""
     begins = any(isinstance(item, StartEpisode | StartSync) for item in starts)
     if not situation.seen.isolated and (begins or situation.live or situation.syncs.live):
         yield Isolate()
@@ -108,7 +108,7 @@ def _isolation(situation: Situation, starts: tuple[Action, ...]) -> Iterator[Act
 def _looks(
     situation: Situation, answer: RuleResult, starts: tuple[Action, ...]
 ) -> Iterator[timedelta]:
-    """After what times somebody has to look again, for what no watch tells."""
+    """The delays after which to look again, for changes that no watch shows."""
     if answer.recheck_after is not None:
         yield answer.recheck_after
     yield from looks_at_plan(situation, answer)

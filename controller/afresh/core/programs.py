@@ -1,6 +1,6 @@
-"""Which programs of acceptance commands are looked for before an agent starts.
+"""Chooses the programs of acceptance commands to look for before an agent starts.
 
-Owns what is recorded of those that were found. Pure.
+Owns the record of those that were found. Pure.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ KEY_LENGTH = 16
 
 
 def check_of(program: str, image: str, known: Iterable[str]) -> str:
-    """Return the word by which a look for `program` is known; empty: none is needed.
+    """Return the key under which the check for `program` is recorded; empty: it needs no check.
 
-    A path may name what a subtask makes, and an option is for the shell to judge.
+    A path may name a file that a subtask creates, and an option is not a program.
     """
     if "/" in program or program.startswith("-") or not program:
         return ""
@@ -24,6 +24,6 @@ def check_of(program: str, image: str, known: Iterable[str]) -> str:
 
 
 def found_after(known: tuple[str, ...], reports: Iterable[Report]) -> tuple[str, ...]:
-    """Return what is known to be found once the Reports are taken in: the last ones."""
+    """Return the keys of the programs found, after the Reports; only the latest are kept."""
     new = [key for report in reports for key in report.programs if len(key) == KEY_LENGTH]
     return tuple(dict.fromkeys((*known, *new)))[-MOST_KEPT:]

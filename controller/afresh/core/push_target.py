@@ -1,4 +1,7 @@
-"""Where a package pushes to, and whether the server there is known to take its pushes. Pure."""
+"""Identifies where a package pushes to, and whether that server is known to take its pushes.
+
+Pure.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +14,7 @@ from afresh.core.observed import Observed
 
 
 def push_target(package: WorkPackage) -> str:
-    """Return the hash of what the package pushes to, and as whom."""
+    """Return a hash of the repository, branch and Secret that the package pushes with."""
     given = package.spec.repository
     return short_hash(given.url, package.branch, given.secret_name or "", length=16)
 

@@ -1,7 +1,7 @@
-"""What every reason means: of what it is said, when it appears, and what to do about it.
+"""The table of reasons: which objects each applies to, when it appears, and what to do about it.
 
-One row per value of `Reason` and of `Outcome`; data for people, from which the page
-docs/reference/reasons.md is generated. Nothing decides by it.
+One row per value of `Reason` and of `Outcome`; the page docs/reference/reasons.md is generated from
+it. No decision depends on it.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Subject(StrEnum):
-    """What a reason can be said of."""
+    """What a reason can apply to."""
 
     PACKAGE = "package"
     SUBTASK = "subtask"

@@ -1,6 +1,7 @@
-"""Tells which addresses mean one repository.
+"""Normalizes repository URLs, so that different addresses of one repository are equal.
 
-Pure. Expects a URL that the API has accepted; any other text gives itself or something like it.
+Pure. Expects a URL that the API has accepted; any other text is returned as it is or slightly
+changed.
 """
 
 import re
@@ -17,7 +18,7 @@ _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 
 
 def normalized_url(url: str) -> str:
-    """Return one text for all addresses of a repository: host, port if it is none's default, path.
+    """Return one text for all addresses of a repository: host, any unusual port, path.
 
     Neither the scheme nor the user's name matters, nor the host's case, nor slashes and `.git` at
     the end. Paths that differ in case are different: to most servers they are.
@@ -40,7 +41,7 @@ def _host(host: str) -> str:
 
 
 def _path(path: str) -> str:
-    """Return the path as a server resolves it, without what names no other repository."""
+    """Return the path as a server resolves it, without parts that do not change the repository."""
     parts: list[str] = []
     for part in _ESCAPE.sub(_unescaped, path).split("/"):
         if part == "..":

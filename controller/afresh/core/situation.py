@@ -1,6 +1,7 @@
-"""The situation of a package: everything that a rule may ask, computed once. Pure.
+"""The situation of a package: every fact that a rule may use, computed once. Pure.
 
-Owns which subtasks are ready and which are due. Rules answer from it and compute none of it anew.
+Owns which subtasks are ready and which are due. Rules read these facts and compute none of them
+again.
 """
 
 from collections.abc import Mapping
@@ -23,13 +24,13 @@ from afresh.core.observed import Episode, Observed, SharedLimits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What was seen, what is known from it, and what both mean for the next step.
+    """The observation, the state derived from it, and the facts about the next step.
 
     `gate` is the credential's gate once what has ended is taken in; None: it is open. `ready` are
     the pending subtasks whose dependencies are satisfied; `due` are those of them that need not
     wait and can be paid for; `unconcerned` those of them whose pods meet none of the shared causes
-    whose gates are closed. All are in list order. `unpushed_plan` is the digest of the plan
-    that the branch should have and lacks.
+    whose gates are closed. All are in list order. `unpushed_plan` is the digest of the plan that
+    the branch should have and lacks.
     """
 
     seen: Observed
@@ -42,7 +43,7 @@ class Situation:
 
     @property
     def now(self) -> datetime:
-        """When the look was taken."""
+        """The time of the observation."""
         return self.seen.now
 
     @property
@@ -67,12 +68,12 @@ class Situation:
 
     @property
     def obstacle(self) -> str | None:
-        """The API server's refusal of what was asked of it a moment ago."""
+        """The API server's refusal of the actions just tried."""
         return self.seen.obstacle
 
     @property
     def records(self) -> tuple[SubtaskRecord, ...]:
-        """Where every subtask is, in list order."""
+        """The record of every subtask, in list order."""
         return self.state.records
 
     @property
@@ -82,7 +83,7 @@ class Situation:
 
     @property
     def live(self) -> tuple[tuple[Episode, Running], ...]:
-        """The episodes that go on."""
+        """The live episodes."""
         return self.state.live
 
     @property
@@ -92,21 +93,21 @@ class Situation:
 
     @property
     def syncs(self) -> Syncs:
-        """How the plan's own Jobs stand."""
+        """The state of the syncs."""
         return self.state.syncs
 
     @property
     def waits(self) -> Waits:
-        """The gates of shared causes that hold the package back."""
+        """The gates of shared causes that block the package."""
         return self.state.waits
 
     def message_of(self, record: SubtaskRecord) -> str:
-        """Return the whole of what the record says."""
+        """Return the record's full message."""
         return self.state.message_of(record)
 
 
 def situation_of(seen: Observed) -> Situation:
-    """Take in everything that `seen` tells."""
+    """Compute the situation from `seen`."""
     state = replay(seen)
     ready = tuple(graph.ready(seen.package.spec.subtasks, state.by_id))
     due = tuple(

@@ -93,9 +93,9 @@ def package_status(seen: Observed, decision: Decision) -> WorkPackageStatus:
 
 
 def first_status(seen: Observed) -> WorkPackageStatus:
-    """Return what is said of a new package while its many Subtasks are made.
+    """Return the status of a new package while its many Subtasks are created.
 
-    It has no records: nothing is decided by it.
+    It has no records, so no decision depends on it.
     """
     generation = seen.package.metadata.generation
     said = (Reason.EPISODE_NOT_STARTED, "Its Subtasks are being made.")
@@ -125,7 +125,7 @@ def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObj
 
 
 def unreadable_status(generation: int, message: str, now: datetime) -> dict[str, object]:
-    """Return what the status of a package that cannot be read says, as YAML names it."""
+    """Return the status fields of a package that cannot be read, under their YAML names."""
     said = WorkPackageStatus(
         observed_generation=generation,
         phase=PackagePhase.STALLED,
@@ -150,7 +150,7 @@ def _conditions(
     now: datetime,
     old: tuple[Condition, ...] = (),
 ) -> tuple[Condition, ...]:
-    """The conditions of a package in that phase; those that are as before keep their time."""
+    """The conditions of a package in that phase; unchanged ones keep their transition time."""
     wanted = {
         "Ready": phase is PackagePhase.SUCCEEDED,
         "Progressing": phase in GOES_ON,
@@ -226,7 +226,7 @@ def _subtask_status(
 
 
 def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
-    """Since when the ends of all episodes call for waiting; a cancelled one tells nothing."""
+    """Since when every episode has ended with a wait; a cancelled one does not count."""
     telling = [item.ended for item in decision.attempt_results if item.ended.begun]
     telling = [ended for ended in telling if ended.outcome is not Outcome.CANCELLED]
     if any(row_of(ended).next not in (NextStep.BACKOFF, NextStep.PROBE) for ended in telling):
@@ -235,9 +235,9 @@ def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
 
 
 def _kept(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """Return the last attempts; of probes that ended alike one after another only the last.
+    """Return the last attempts; of consecutive probes with the same end, only the last is kept.
 
-    A package that waits for somebody to correct it would else lose what happened before.
+    Else the probes of a stalled package would push out its earlier attempts.
     """
     pairs = zip_longest(attempts, attempts[1:])
     told = [attempt for attempt, later in pairs if not (later and _is_repeated(attempt, later))]
@@ -303,7 +303,7 @@ def _verify(attempt_result: AttemptResult) -> VerifyStatus | None:
 
 
 def _phases(attempt_result: AttemptResult) -> dict[str, float]:
-    """Seconds since the runner's start, by what was reached."""
+    """Seconds from the runner's start to each phase."""
     report = attempt_result.ended.report
     if report is None or PHASES[0] not in report.phases:
         return {}

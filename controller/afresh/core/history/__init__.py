@@ -1,1 +1,1 @@
-"""From what is seen to what is known: how attempts ended, and where each subtask is. Pure."""
+"""Derives from what was observed how attempts ended and which state each subtask has. Pure."""

@@ -1,4 +1,7 @@
-"""What is left of a package's budget, and what of that one more episode may use. Pure."""
+"""Computes what is left of a package's budget, and the share that one more episode may use.
+
+Pure.
+"""
 
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, Decimal
@@ -13,7 +16,7 @@ MILLIONTH = Decimal("0.000001")
 
 
 def is_spent(limits: BudgetSpec | None, usage: UsageStatus) -> bool:
-    """Whether the package has used all that it may; what is left may be too little to use."""
+    """Whether the budget is used up; an amount too small to use counts as used up."""
     if limits is None:
         return False
     tokens = limits.max_tokens is not None and tokens_of(usage) > limits.max_tokens - LEAST_TOKENS
@@ -26,8 +29,8 @@ def shares(
 ) -> Budget | None:
     """Return what each of `starts` new episodes may use; None: no limit.
 
-    What live episodes were given is set aside, so that all together cannot use more than there is.
-    Raises ValueError when too little is left for them.
+    The shares of live episodes are subtracted first, so that all episodes together stay in the
+    budget. Raises ValueError when too little is left for them.
     """
     if limits is None:
         return None
@@ -39,7 +42,7 @@ def shares(
     if limits.max_cost_usd is not None:
         kept = sum((Decimal(budget.max_cost_usd or 0) for budget in given), Decimal(0))
         left = limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept
-        # Never up: the shares together are at most what is left.
+        # Round down: the sum of the shares must not exceed what is left.
         cost = (left / starts).quantize(MILLIONTH, rounding=ROUND_DOWN)
     if (tokens is not None and tokens < LEAST_TOKENS) or (cost is not None and cost <= 0):
         raise ValueError("nothing is left of the budget")
@@ -49,7 +52,7 @@ def shares(
 def can_afford(
     limits: BudgetSpec | None, usage: UsageStatus, insufficient: BudgetShare | None
 ) -> bool:
-    """Whether all that is left of the budget is more than what was not enough for a subtask."""
+    """Whether more is left of the budget than the share that was too small for a subtask."""
     if insufficient is None:
         return True
     try:
@@ -59,11 +62,11 @@ def can_afford(
 
 
 def is_enough(share: Budget | None, insufficient: BudgetShare | None) -> bool:
-    """Whether a share of the budget is more than what was not enough."""
+    """Whether a share of the budget is larger than the one that was too small."""
     if share is None or insufficient is None:
         return True
     tokens, cost = insufficient.max_tokens, insufficient.max_cost_usd
     more_tokens = tokens is None or (share.max_tokens or 0) > tokens
     more_money = cost is None or Decimal(share.max_cost_usd or 0) > cost
-    # Of two limits only one may have been too low, and nobody has kept which.
+    # One of the two limits was too low, and it is not recorded which: either may be the larger now.
     return (tokens is not None and more_tokens) or (cost is not None and more_money)

@@ -1,7 +1,7 @@
-"""From what an episode's Job, pod and Report show to one verdict.
+"""Classifies an episode: one verdict from its Job, its pod and its Report.
 
-Owns the order in which evidence is believed. Knows nothing of records and counters: what follows
-from an outcome is `core.outcome`.
+Owns the order in which evidence is believed. Knows nothing of records and counters:
+`contract.outcomes` says what follows from an outcome.
 """
 
 from collections.abc import Collection
@@ -32,8 +32,8 @@ NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
 class Running:
     """The episode goes on. `problem` is a sentence when something keeps it from starting.
 
-    `later`: it has not come to this subtask yet. `trouble` is the problem where other packages
-    will meet it too.
+    `later`: it has not reached this subtask yet. `trouble` is the problem if it is a shared cause,
+    which other packages meet too.
     """
 
     queued: bool = False
@@ -44,10 +44,10 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The episode is over for its subtask. `result` is the runner's word where there is one.
+    """The episode is over for its subtask. `result` is the runner's, if it reported one.
 
-    Not `begun`: it ended before it came to this subtask. `trouble` is the cause where other
-    packages will meet it too.
+    Not `begun`: it ended before it reached this subtask. `trouble` is the cause if it is a shared
+    one, which other packages meet too.
     """
 
     outcome: Outcome
@@ -71,7 +71,7 @@ class AttemptResult:
 class Start:
     """What is known of an episode's start besides its Job and pod.
 
-    `patience`: how long it may take. `problem` is what was last seen to keep it.
+    `patience`: how long it may take. `problem`: what delayed it when that was last visible.
     """
 
     patience: timedelta | None = None
@@ -83,14 +83,14 @@ NO_START = Start()
 
 Verdict = Running | Finished
 
-# What the kubelet says of a container whose program cannot be run.
+# The kubelet's reasons for a container whose program cannot be run.
 START_ERROR = "StartError"
-# Waiting reasons that no amount of waiting helps.
+# Waiting reasons that do not go away by themselves.
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )
 
-# A container that has heard the runner lives as long as that does.
+# A container that the runner has reached runs until the runner ends.
 AT_ONCE = timedelta(seconds=5)
 UNHEARD_FOR = timedelta(seconds=60)
 
@@ -105,11 +105,11 @@ def verdict_of(
     recorded: Collection[str] = (),
     start: Start = NO_START,
 ) -> Verdict:
-    """Judge one episode for one of its subtasks. The first evidence that says something holds.
+    """Classify one episode for one of its subtasks. The first conclusive evidence decides.
 
-    What is on the branch is done, whatever became of the episode. Of the others only the first was
-    begun; that one explains how the episode ended. `recorded` are the subtasks of which the end is
-    known from before: a Report can be lost.
+    A subtask whose commit is on the branch is done, however the episode ended. Of the others only
+    the first was begun; how the episode ended applies to that one. `recorded` are the subtasks
+    whose end was recorded earlier: a Report can be lost.
     """
     done = _committed(episode)
     if subtask in done:
@@ -128,7 +128,7 @@ def verdict_of(
 
 
 def sync_verdict(episode: Episode, *, now: datetime, start: Start = NO_START) -> Verdict:
-    """Judge a sync: its Report has a result of its own only if it failed."""
+    """Classify a sync. Its Report has a result for the sync itself only if it failed."""
     report = episode.report
     failed = any(result.id == SYNC_ID for result in report.results) if report else True
     if report and report.episode and report.final and not failed:
@@ -148,8 +148,8 @@ def _committed(episode: Episode) -> dict[str, Finished]:
 
 
 def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdict:
-    # A runner that was told to stop cannot know why: its own Infrastructure gives way to whatever
-    # explains it.
+    # A runner that received SIGTERM does not know why: any other evidence overrides the
+    # Infrastructure that it reports.
     told = _reported(episode, subtask)
     if told and not _is_infrastructure(told):
         return told
@@ -224,7 +224,7 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
 
 
 def _unread(report: Report) -> str:
-    """What is to be done about a runner that is older, or newer, than the operator."""
+    """Say what to do about a runner whose version is older or newer than the operator's."""
     return with_details(
         "The runner cannot read its Order; give it the image of the operator's version, with the "
         "chart's runner.image.",
@@ -296,7 +296,7 @@ def _killed(episode: Episode) -> Verdict | None:
     if agent and agent.reason == START_ERROR:
         return _bad_start(agent)
     if episode.has_begun and runner and runner.reason == "OOMKilled":
-        # What the agent does can be too much for the runner: it must not go on for ever.
+        # The agent's load can kill the runner again and again, so retries must be limited.
         return Finished(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
     return _infrastructure(UNREPORTED, episode.report)
 
@@ -315,7 +315,10 @@ def _cannot_start(episode: Episode) -> Verdict | None:
 
 
 def _ends_at_once(episode: Episode, now: datetime) -> Verdict | None:
-    """The shell of an image for other processors ends unheard, and the runner waits for it."""
+    """Whether a container exits at once, as an image for another processor does.
+
+    The runner does not see that, and waits for it.
+    """
     if episode.has_told_of_agent or not _runs(_container(episode, RUNNER)):
         return None
     for container in filter(None, (_container(episode, name) for name in (AGENT, VERIFY))):
@@ -389,7 +392,7 @@ def _too_late(episode: Episode, start: Start) -> Verdict | None:
 
 
 def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | None:
-    """Whether images and volumes took longer than they may; room on a node may take any time."""
+    """Whether images and volumes took too long. Waiting for room on a node has no limit."""
     pod = episode.pod
     if start.patience is None or episode.released is None or episode.has_begun:
         return None
@@ -402,7 +405,7 @@ def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | Non
 
 
 def _late_message(episode: Episode, start: Start) -> str:
-    """Say what kept it; a pod that is gone took what it said along."""
+    """Say what delayed the start. If the pod is gone, only what was recorded earlier is known."""
     pod = episode.pod
     why = (pod and (_no_node(pod) or _waiting(pod))) or _refused(episode) or start.problem
     return f"{LATE} {(why or NO_POD).removeprefix(LATE).strip()}"

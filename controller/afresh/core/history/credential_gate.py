@@ -11,7 +11,7 @@ from afresh.core.history.replay import PackageState
 from afresh.core.names import probe_of
 from afresh.core.observed import Episode, Observed
 
-# Where the runner cannot tell: the agent speaks to the provider itself.
+# Without a gateway the runner cannot tell, because the agent connects to the provider itself.
 FAILING = "ProviderFailing"
 
 _SENTENCES: dict[str, str] = {
@@ -30,9 +30,9 @@ def credential_of(seen: Observed) -> str | None:
 
 
 def gate_after(seen: Observed, state: PackageState) -> Gate | None:
-    """Return the credential's gate once what has ended is taken in; None: it is open.
+    """Return the credential's gate after the episodes that have ended; None: it is open.
 
-    Only the episode that probes a gate makes it wait longer: the others started before it closed.
+    Only a failed probe lengthens the wait: the other episodes started before the gate closed.
     """
     gate = seen.shared_limits.gate
     secret = credential_of(seen)
@@ -86,7 +86,7 @@ def _probes(episode: Episode, gate: Gate) -> bool:
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:
     """Whether the provider has answered: with a whole answer, or by refusing the key itself.
 
-    A turn is none: a request that the agent gave up counts as one.
+    The count of turns is no proof: a request that the agent aborted counts as a turn.
     """
     has_answered = episode.report is not None and episode.report.answered
     return has_answered or outcome is Outcome.AUTH

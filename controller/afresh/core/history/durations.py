@@ -1,4 +1,4 @@
-"""Since when, until when and how long a subtask or a package takes. Pure."""
+"""Start, end and duration of a subtask or a package. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,23 +6,23 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
-    """From the start to the end; `duration` is there with the end."""
+    """A start and an end; each is None until it is known."""
 
     start: datetime | None = None
     end: datetime | None = None
 
     @property
     def duration(self) -> str:
-        """How long it took, for a column; empty before the end."""
+        """The time between start and end, for a column; empty before the end."""
         if self.start is None or self.end is None:
             return ""
         return short_duration(max(0, int((self.end - self.start).total_seconds())))
 
 
 def time_range_after(known: TimeRange, *, runs: bool, over: bool, now: datetime) -> TimeRange:
-    """Return the span now that it `runs`, or is `over`, or neither: it waits.
+    """Return the range for a subtask that `runs`, is `over`, or waits (neither).
 
-    What runs anew after its end has begun anew.
+    What runs again after its end gets a new start.
     """
     if runs:
         is_new = known.start is None or known.end is not None

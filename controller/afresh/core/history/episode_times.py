@@ -1,7 +1,7 @@
-"""Where the time of an episode went, from what its Job, its pod and its Report say.
+"""Splits an episode's duration into phases, from its Job, its pod and its Report.
 
-What Kubernetes writes is in whole seconds and by another clock than the runner's: what would come
-out below zero is zero. Knows nothing of who asks. Pure.
+Kubernetes writes whole seconds of another clock than the runner's, so a difference below zero
+counts as zero. Pure.
 """
 
 from collections.abc import Iterable, Iterator
@@ -51,15 +51,15 @@ _RUNNER_STARTED = "runnerStarted"
 WORK = frozenset(
     {EpisodePhase.SETUP, EpisodePhase.FIRST_REQUEST, EpisodePhase.AGENT, EpisodePhase.VERIFY}
 )
-# A start this long after the episode before has waited for something else than its end.
+# If an episode starts later than this, it waited for something besides the end of the one before.
 AT_ONCE = timedelta(seconds=30)
 
 
 def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
-    """Return how many seconds each part took that is known.
+    """Return the seconds of each phase that is known.
 
-    Of a batch that did several subtasks the runner tells the times of the last one, and of the
-    last push: there the part `prepared` would hold all those before it, and is left out.
+    Of a batch that did several subtasks the runner tells the times of the last one, and of the last
+    push: there the part `prepared` would hold all those before it, and is left out.
     """
     found = dict(_on_the_way(episode))
     report = episode.report
@@ -79,7 +79,7 @@ def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
 def work_and_overhead(episode: Episode) -> tuple[float, float] | None:
     """Return the seconds of setup, agent and acceptance command, and those of everything else.
 
-    Waiting in a queue is neither. None where the Report does not tell, as of a batch.
+    Waiting in a queue counts as neither. None where the Report lacks the times, as for a batch.
     """
     parts = phase_seconds(episode)
     if EpisodePhase.PREPARED not in parts or EpisodePhase.REPORT not in parts:
@@ -137,7 +137,7 @@ def _runner_image_seconds(episode: Episode) -> float:
 
 
 def _end_of_success(episode: Episode) -> tuple[float, float]:
-    """When the agent ended and when that was told; zeros unless the episode has a commit."""
+    """When the agent ended and when that was reported; zeros unless the episode has a commit."""
     report = episode.report
     done = report is not None and report.final and any(item.commit for item in report.results)
     end = _reached(episode, "agentEnded")

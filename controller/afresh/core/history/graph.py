@@ -1,4 +1,4 @@
-"""Which subtasks may run now. Knows lists and dependencies, nothing of episodes."""
+"""Finds the subtasks whose dependencies allow them to run. Knows nothing of episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from afresh.core.reasons import Reason
 
 
 def satisfied(record: SubtaskRecord) -> bool:
-    """Whether what depends on this subtask may run: it is done, or its user skipped it."""
+    """Whether subtasks that depend on this one may run: it is done, or a user skipped it."""
     if record.phase is SubtaskPhase.SKIPPED:
         return record.reason == Reason.SKIPPED_BY_USER
     return record.phase is SubtaskPhase.DONE

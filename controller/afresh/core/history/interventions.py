@@ -1,4 +1,4 @@
-"""What people did to a subtask, who and when, for people alone: no agent is told (S1-6). Pure.
+"""Records what people did to a subtask, who and when. Never shown to an agent (S1-6). Pure.
 
 Who it was is the manager that the API server has noted for the field or annotation, with its time.
 """
@@ -45,7 +45,7 @@ def interventions_after(
     """Return what people did to the subtask, the last deeds, now that `record` holds."""
     found = list(old.interventions)
     for item in _deeds(seen, record, entry):
-        # A step that died before its end is taken again.
+        # The operator may have died before it wrote this: the same deed is seen again.
         if item not in found:
             found.append(item)
     return tuple(found)[-INTERVENTIONS_KEPT:]

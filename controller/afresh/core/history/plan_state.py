@@ -1,7 +1,7 @@
-"""The plan that the records make, and whether the branch has it.
+"""Computes the plan from the records, and whether the branch has that plan.
 
-Episodes write the plan as they go. Where none could (a pod that was killed, a user's skip, an
-edited title), it is behind. Pure.
+Episodes push the plan with their work. If none could (a pod was killed, a user skipped a subtask or
+edited a title), the branch's plan is behind. Pure.
 """
 
 import re
@@ -26,8 +26,8 @@ WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhas
 def unpushed_plan(seen: Observed, state: PackageState) -> str | None:
     """Return the digest of the plan that the branch should have; None: it has it.
 
-    None too where nobody is to push it now: a live episode will, a person has to help first, or
-    the branch is another package's, though all of this one's own work is done.
+    Also None where no sync should push it now: a live episode will, a person has to act first, or
+    the branch belongs to another package and all work of this one is done.
     """
     if seen.rival or seen.agent_class is None or state.live:
         return None
@@ -94,5 +94,5 @@ def epic_of(entry: SubtaskEntry) -> str:
 
 
 def _marker(record: SubtaskRecord) -> Marker:
-    """A plan never shows another running subtask: that would tell of what is not there yet."""
+    """The marker in the plan. A running subtask is pending there: its work is not on the branch."""
     return Marker.PENDING if record.marker is Marker.RUNNING else record.marker

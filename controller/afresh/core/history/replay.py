@@ -1,7 +1,7 @@
-"""From the last record and what is observed now to the record that decisions rest on.
+"""Replays what is observed onto the last records; decisions are made from the result.
 
-Folds ended episodes into records, adopts episodes that a crash left unrecorded, and applies the
-user's edits. Starts nothing.
+Applies finished episodes to the records, adopts episodes that a crash left unrecorded, and applies
+the user's edits. Starts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,12 +42,12 @@ OUT_OF_DATE = "The package or its class was edited before its agent started."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageState:
-    """Where every subtask stands, after everything observed has been taken in.
+    """The state of every subtask after everything observed was applied.
 
-    `removed` are subtasks that are no longer in the package: kept so that an attempt's number
-    never repeats, and live until their pod has ended. `over` has one result for each episode
-    that has none of its subtasks left: that of the one it was at. `messages` has the whole of what
-    the records say. `conflicts` are paths that subtasks have changed at the same time.
+    `removed` are subtasks that are no longer in the package: kept so that an attempt's number never
+    repeats, and live until their pod has ended. `over` has one result for each finished episode:
+    that of the subtask it was working on. `messages` has the full messages that the records
+    abbreviate. `conflicts` are paths that subtasks have changed at the same time.
     """
 
     records: tuple[SubtaskRecord, ...]
@@ -67,13 +67,13 @@ class PackageState:
         object.__setattr__(self, "by_id", {record.id: record for record in self.records})
 
     def message_of(self, record: SubtaskRecord) -> str:
-        """Return the whole of what the record says."""
+        """Return the record's full message."""
         return self.messages.get(record.id, record.message)
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """One record with its episodes folded in."""
+    """One record after its episodes were applied."""
 
     record: SubtaskRecord
     attempt_results: tuple[AttemptResult, ...]
@@ -81,7 +81,7 @@ class _Taken:
 
 
 def replay(seen: Observed) -> PackageState:
-    """Take in everything that `seen` tells."""
+    """Apply everything in `seen` to the package's records."""
     old = {record.id: record for record in seen.package.status.subtasks}
     taken, current = [], []
     for entry in seen.package.spec.subtasks:
@@ -127,7 +127,7 @@ def replay(seen: Observed) -> PackageState:
 def _messages(
     seen: Observed, current: Sequence[SubtaskRecord], attempt_results: Sequence[AttemptResult]
 ) -> dict[str, str]:
-    """The whole messages: of what has just ended, or as the child objects have kept them."""
+    """The full messages: of episodes that have just ended, else those kept in the child objects."""
     told = {child.spec.id: [child.status.message] for child in seen.subtasks}
     for item in attempt_results:
         told.setdefault(item.member.subtask, []).insert(0, item.ended.message)
@@ -139,7 +139,7 @@ def _probed(record: SubtaskRecord, syncs: Syncs, seen: Observed) -> SubtaskRecor
 
 
 def _conflicts(seen: Observed, attempt_results: Iterable[AttemptResult]) -> tuple[str, ...]:
-    """Return the conflicts known so far and those that have just been told of."""
+    """Return the conflicts known so far and those just reported."""
     status = seen.package.status
     is_edited = seen.package.metadata.generation != status.observed_generation
     known = () if is_edited else status.conflicts
@@ -149,17 +149,17 @@ def _conflicts(seen: Observed, attempt_results: Iterable[AttemptResult]) -> tupl
 
 
 def _missing(attempt_results: Iterable[AttemptResult], syncs: Syncs) -> frozenset[str]:
-    """The recorded commits that runners have just looked for in vain."""
+    """The recorded commits that runners have just reported missing."""
     reports = (item.ended.report for item in attempt_results)
     found = (commit for report in reports if report for commit in report.missing)
     return frozenset((*found, *syncs.missing))
 
 
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
-    """Fold the subtask's episodes into its record, oldest first.
+    """Apply the subtask's episodes to its record, oldest first.
 
-    A process that died may have left an end unrecorded and the next episode already created: each
-    end is recorded before the next episode is adopted.
+    After a crash an end may be unrecorded although the next episode exists already: each end is
+    recorded before the next episode is adopted.
     """
     attempt_results: list[AttemptResult] = []
     live: list[tuple[Episode, Running]] = []
@@ -195,7 +195,7 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
 
 
 def _cancelled(attempt_result: AttemptResult, why: str) -> AttemptResult:
-    """The operator itself stopped the episode; what it used still counts, and so does a commit."""
+    """The result of an episode that the operator stopped; its usage and its commits still count."""
     ended = attempt_result.ended
     if ended.result and ended.result.commit:
         return attempt_result
@@ -205,7 +205,7 @@ def _cancelled(attempt_result: AttemptResult, why: str) -> AttemptResult:
 
 
 def _once(pairs: Iterable[tuple[Episode, Running]]) -> tuple[tuple[Episode, Running], ...]:
-    """Each live episode once, with the verdict of the subtask that it is at."""
+    """Each live episode once, with the verdict for its current subtask."""
     found: dict[str, tuple[Episode, Running]] = {}
     for episode, live in pairs:
         if episode.name not in found or not live.later:
@@ -216,7 +216,7 @@ def _once(pairs: Iterable[tuple[Episode, Running]]) -> tuple[tuple[Episode, Runn
 def _over(
     attempt_results: tuple[AttemptResult, ...], live: tuple[tuple[Episode, Running], ...]
 ) -> tuple[AttemptResult, ...]:
-    """One for each episode that has none of its subtasks left: that of the one it was at."""
+    """One result for each finished episode: that of the subtask it was working on."""
     going_on = {episode.name for episode, _ in live}
     over: dict[tuple[str, str], AttemptResult] = {}
     for item in attempt_results:
@@ -263,7 +263,7 @@ def _verdict(seen: Observed, episode: Episode, record: SubtaskRecord) -> Running
 
 
 def _gone(record: SubtaskRecord) -> tuple[Episode, Member]:
-    """Stand for an episode whose Job nobody has any more; it has no UID."""
+    """Return a placeholder for an episode whose Job no longer exists; it has no UID."""
     member = Member(subtask=record.id, attempt=record.attempts, revision=record.observed_revision)
     episode = Episode(
         name="",
@@ -281,14 +281,14 @@ def _start(seen: Observed, problem: str) -> Start:
 
 
 def _is_gated(seen: Observed, episode: Episode, ended: Finished) -> bool:
-    """Whether a gate is what the subtask waits for next, and not a time of its own."""
+    """Whether the subtask waits for a gate, and not for a time of its own."""
     has_credential = seen.agent_class is not None and seen.agent_class.spec.credentials is not None
     by_provider = has_credential and TABLE[ended.outcome].of_provider
     return by_provider or is_shared(seen, episode, ended)
 
 
 def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord:
-    """Apply what the user wants of the subtask now."""
+    """Apply the user's edits of the subtask."""
     record = taken.record
     if record.phase in IN_EPISODE:
         why = _reason_to_stop(taken, entry, seen)
@@ -312,7 +312,7 @@ def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord
 
 
 def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str | None:
-    """Why the episode of a running subtask is of no use any more."""
+    """The reason to stop the episode of a running subtask, if there is one."""
     package = seen.package
     if package.cancel_request != package.status.last_handled_cancel:
         return ASKED
@@ -329,14 +329,14 @@ def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str |
 
 
 def _hangs_at_start(episode: Episode, live: Running, seen: Observed) -> bool:
-    """Whether its agent has not started; the kubelet tells late that it has."""
+    """Whether its agent has not started; the kubelet reports a start late."""
     if episode.has_begun:
         return False
     return bool(live.problem) or seen.now - episode.created >= START_IS_TOLD
 
 
 def _unwanted(member: Member, seen: Observed) -> bool:
-    """Whether the user does not want this part of a batch any more as it was ordered."""
+    """Whether the user has removed or skipped this subtask of a batch, or raised its revision."""
     entry = next((item for item in seen.package.spec.subtasks if item.id == member.subtask), None)
     return entry is None or entry.skip or entry.revision > member.revision
 
@@ -346,7 +346,7 @@ def _asked_to_retry(seen: Observed) -> bool:
 
 
 def _syncs(seen: Observed) -> tuple[Syncs, list[tuple[Episode, Verdict]]]:
-    """Fold the plan's own Jobs into their record, oldest first; return what was found of each."""
+    """Apply the syncs to their record, oldest first; return the verdict on each."""
     found: list[tuple[Episode, Verdict]] = []
     state = Syncs(record=seen.package.status.plan_sync)
     if state.record and _asked_to_retry(seen):

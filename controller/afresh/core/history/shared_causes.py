@@ -1,8 +1,7 @@
-"""The causes that many packages meet together, and the key under which each of them is one cause.
+"""The shared causes: what can stop many packages at once, and the key that identifies each cause.
 
-Owns the table: what is tried how often, which stage of an episode proves that the cause is gone,
-and which keys a package depends on. Knows nothing of records and of what is known of a cause now:
-that is `core.shared_waits`. Pure.
+Owns the table: how often each cause is tried, which stage of an episode proves that it is gone, and
+which keys a package depends on. `shared_waits` holds the current state of each. Pure.
 """
 
 import re
@@ -25,7 +24,7 @@ from afresh.core.repository_url import normalized_url
 
 KEY_LENGTH = 1300
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
-# What the kubelet says of a container of which it knows nothing: it may never have started.
+# The kubelet's reason for a container that it has no status of: it may never have started.
 STATUS_LOST = "ContainerStatusUnknown"
 # Stands for the images of all containers that something in the cluster adds to pods.
 ADDED = "added"
@@ -36,7 +35,7 @@ NO_SUCH_IMAGE = re.compile(
 
 
 class Cause(StrEnum):
-    """What keeps several packages from going on, and is no subtask's own doing."""
+    """A cause outside all subtasks that stops several packages."""
 
     IMAGE = "ImagePull"
     FIT = "NeverFits"
@@ -55,7 +54,7 @@ class Stage(IntEnum):
 
 
 class Refusal(StrEnum):
-    """What refuses a Job or its pod: the class of the API server's words."""
+    """The kind of an API server's refusal of a Job or a pod."""
 
     QUOTA = "Quota"
     LIMIT_RANGE = "LimitRange"
@@ -67,7 +66,7 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """One cause as one episode shows it.
+    """A shared cause as one episode shows it.
 
     `subject` is what its key is made of: an image, a class of refusal, or empty. `reason` is the
     package's, and `message` a sentence with the remedy first.
@@ -83,7 +82,7 @@ class Trouble:
 class CauseRow:
     """One cause: the stage that ends it, the pause between tries, who tries, and its keys.
 
-    `subjects` are those that a package depends on; `key` is what one of them is known by.
+    `subjects` are those that a package depends on; `key` identifies one of them.
     """
 
     ends_at: Stage
@@ -106,7 +105,7 @@ def _image_key(_: WorkPackage, agent_class: AgentClass, image: str) -> str:
 
 
 def _shape_key(package: WorkPackage, agent_class: AgentClass, _: str) -> str:
-    """Name what the scheduler looks at: requests, selector and tolerations."""
+    """Return a key of what the scheduler considers: requests, selector and tolerations."""
     own, pod = package.spec.resources, agent_class.spec.pod
     shape = (
         agent_class.spec.resources.model_dump_json(),
@@ -242,12 +241,13 @@ def _fit_trouble(said: str) -> Trouble:
 
 
 _NOT_HELPFUL = re.compile(r"0/(\d+) nodes are available: (\d+) Preemption is not helpful")
-# What is said of a node that is away for a while, or kept for others by hand.
+# The scheduler's reasons for a node that is away for a while, or kept for others by an
+# administrator.
 _PASSES = re.compile(r"were unschedulable|node\.kubernetes\.io/|node\.cloudprovider\.")
 
 
 def never_fits(said: str) -> bool:
-    """Whether no node that there is could hold the pod, were it empty; by the scheduler's words."""
+    """Return a key of what the scheduler considers: requests, selector and tolerations."""
     if _PASSES.search(said) or re.search(r"0/0 nodes|no nodes available", said):
         return False
     found = _NOT_HELPFUL.search(said.partition("preemption:")[2])
@@ -279,7 +279,7 @@ _REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
 
 
 def refused_message(said: str) -> str:
-    """Return what is said of a refusal that is nobody else's."""
+    """Return the message for a refusal that concerns this package alone."""
     return with_details(
         "The cluster refuses what the next episode needs; correct what the details name, and it is "
         "asked for once more within a minute.",
@@ -288,7 +288,7 @@ def refused_message(said: str) -> str:
 
 
 def refusal_trouble(said: str) -> Trouble | None:
-    """Return the trouble that the API server's refusal is, where others will be refused alike."""
+    """Return the API server's refusal as a shared cause, if it will refuse other packages too."""
     for kind, pattern, remedy in _REFUSALS:
         if re.search(pattern, said, re.IGNORECASE):
             return Trouble(
@@ -306,7 +306,7 @@ _REMOTE_OUTCOMES = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH, Outcome.CONF
 
 
 def trouble_at_end(episode: Episode, outcome: Outcome, message: str) -> Trouble | None:
-    """Return the trouble that a runner has ended with before it had fetched: its repository."""
+    """Return the trouble of a runner that ended before it had fetched: its repository."""
     report = episode.report
     if report is None or not report.final or outcome not in _REMOTE_OUTCOMES:
         return None

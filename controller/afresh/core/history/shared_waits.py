@@ -1,8 +1,8 @@
-"""What is known of shared causes at one look: which hold the package back, and who tries when.
+"""The current state of shared causes: which ones block the package, and who tries when.
 
-A cause that holds is a gate; it stands in `.status.wait` of each package behind it. The first
-episode that meets the cause closes the gate; then one episode at a time tries, and the one that
-passes the cause's stage opens it. Pure.
+While a cause lasts its gate is closed, and `.status.wait` of each package that waits for it says
+so. The first episode that meets the cause closes the gate; then one episode at a time tries, and
+the first that passes the cause's stage opens it. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,17 +52,17 @@ NO_WAITS = Waits()
 
 
 def ident_of(wait: SharedWait) -> Ident:
-    """Return what makes two packages' waits one gate."""
+    """Return the identity of a wait's gate; packages with equal ones wait for the same gate."""
     return wait.cause, wait.key
 
 
 def probe_text(wait: SharedWait) -> str:
-    """Return what a Job is marked with that tries the gate at its present step."""
+    """Return the annotation of a Job that tries the gate at its present step."""
     return f"{wait.cause}/{short_hash(wait.key)}/{int(wait.since.timestamp())}/{wait.step}"
 
 
 def phase_of(wait: SharedWait, now: datetime) -> PackagePhase:
-    """Return the phase of every package behind the gate."""
+    """Return the phase of the packages that wait for the gate."""
     if wait.reason in _PASSES and not is_overdue(wait.since, now):
         return PackagePhase.PENDING
     return PackagePhase.STALLED
@@ -89,7 +89,7 @@ def waits_after(
     ended: Sequence[tuple[Episode, Finished]],
     live: Sequence[tuple[Episode, Running]],
 ) -> Waits:
-    """Return the gates once what the package's own episodes show is taken in."""
+    """Return the gates after the package's own episodes were applied."""
     if seen.agent_class is None:
         return NO_WAITS
     own = seen.package.status.wait
@@ -136,7 +136,7 @@ def _opened(
     closed: dict[Ident, SharedWait],
     episodes: Sequence[tuple[Episode, Running | Finished]],
 ) -> list[SharedWait]:
-    """The gates that an episode which tried them has passed."""
+    """The gates whose try has passed."""
     return [
         wait
         for wait in closed.values()
@@ -151,7 +151,7 @@ def _opened(
 
 
 def concerns(seen: Observed, wait: SharedWait, subtasks: Iterable[str]) -> bool:
-    """Whether a pod for these subtasks meets the gate's cause; of images, only its own count."""
+    """The gates whose try has passed."""
     if wait.cause != Cause.IMAGE or seen.agent_class is None:
         return True
     package, agent_class, asked = seen.package, seen.agent_class, set(subtasks)
@@ -207,7 +207,7 @@ def _take_live(
 def _close(
     seen: Observed, closed: dict[Ident, SharedWait], trouble: Trouble, *, is_try: bool
 ) -> Ident:
-    """Close the trouble's gate; only an episode that tried it makes it wait longer."""
+    """Close the trouble's gate; only a failed try lengthens the wait."""
     if seen.agent_class is None:
         raise AssertionError("nothing was started without a class")
     key = TABLE[trouble.cause].key(seen.package, seen.agent_class, trouble.subject)
@@ -231,7 +231,7 @@ def _close(
 
 
 def _longer(seen: Observed, wait: SharedWait) -> SharedWait:
-    """Return the gate with one more try in vain."""
+    """Return the gate after one more failed try."""
     step = wait.step + 1
     pause = slower(TABLE[Cause(wait.cause)].pause(step), wait.since, seen.now)
     until = whole_second(seen.now + pause)

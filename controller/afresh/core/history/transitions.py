@@ -1,6 +1,6 @@
-"""What becomes of one record, a subtask's or the syncs': each function is one thing that happens.
+"""The transitions of one record, of a subtask or of the syncs: one function per transition.
 
-Knows nothing of other subtasks, and of an episode only how it ended.
+Knows nothing of other subtasks, and of an episode only its end.
 """
 
 from collections.abc import Collection, Mapping
@@ -51,9 +51,9 @@ STALLING = frozenset(str(outcome) for outcome, row in TABLE.items() if row.stall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syncs:
-    """How the plan's own Jobs stand. `pushed` is the digest of what one has just pushed.
+    """The state of the syncs. `pushed` is the digest of the plan that one has just pushed.
 
-    `missing` are recorded commits that one has just not found.
+    `missing` are recorded commits that one has just looked for and not found.
     """
 
     record: PlanSync | None = None
@@ -83,7 +83,7 @@ NOTHING_UNPUSHED = Unpushed()
 
 
 def new_record(entry: SubtaskEntry) -> SubtaskRecord:
-    """Return the record of a subtask that nothing has happened to."""
+    """Return the record of a new subtask."""
     return SubtaskRecord(
         id=entry.id,
         phase=SubtaskPhase.PENDING,
@@ -112,7 +112,7 @@ def while_live(
     """Return the record of a subtask whose episode goes on.
 
     `queued`: its Job waits in a queue. `later`: it comes after others of its batch. `problem` is
-    what keeps its pod from starting: it is remembered for when the pod is gone.
+    what keeps its pod from starting; it is recorded because a deleted pod cannot be asked.
     """
     phase, reason = SubtaskPhase.RUNNING, Reason.EPISODE_RUNNING
     if queued or later:
@@ -126,7 +126,7 @@ def while_live(
 def cancelling(record: SubtaskRecord, why: str) -> SubtaskRecord:
     """Return the record of a running subtask whose episode is to be stopped.
 
-    Written before the Job is deleted, so that its end is known for what it is after a restart too.
+    Written before the Job is deleted, so that after a restart its end still counts as Cancelled.
     """
     return updated(record, reason=str(Outcome.CANCELLED), message=why)
 
@@ -137,18 +137,18 @@ def is_cancelled(record: SubtaskRecord) -> bool:
 
 
 def knows_end(record: SubtaskRecord, member: Member) -> bool:
-    """Whether the record has taken in how that episode ended for the subtask."""
+    """Whether that episode's end for the subtask is in the record."""
     last = member.attempt == record.attempts and record.phase not in IN_EPISODE
     return last or member.attempt < record.attempts
 
 
 def is_due(record: SubtaskRecord | PlanSync, now: datetime) -> bool:
-    """Whether what the record waits for has come: it may be tried again."""
+    """Whether the record's wait is over: it may be tried again."""
     return record.not_before is None or record.not_before <= now
 
 
 def is_last_chance(record: SubtaskRecord, limit: int) -> bool:
-    """Whether one more failure is one too many: the subtask is given up then."""
+    """Whether the next failure that counts is the last: the subtask is skipped after it."""
     return record.consecutive_failures + 1 >= limit
 
 
@@ -161,7 +161,7 @@ def after(
     gated: bool = False,
     waiting_since: datetime | None = None,
 ) -> SubtaskRecord:
-    """Return the record once `ended` is taken in: phase, counters and the wait, by the table.
+    """Return the record after `ended`: phase, counters and wait, by the outcome table.
 
     `gated`: the cause has a gate, and the subtask waits for that instead. `waiting_since`: since
     when all of the package's episodes have ended so.
@@ -214,13 +214,13 @@ def _unpushed(ended: Finished) -> Unpushed:
 
 
 def _did_work(ended: Finished) -> bool:
-    """Whether the episode has decided about its work: what was kept before is of no use then."""
+    """Whether the episode has verified or rejected its work; work kept earlier is then obsolete."""
     row = row_of(ended)
     return row.counts or row.next in (NextStep.DONE, NextStep.REVIEW)
 
 
 def with_share(record: SubtaskRecord, episode: Episode, ended: Finished) -> SubtaskRecord:
-    """Return the record with what was not enough of the budget, if it ended so."""
+    """Return the record with the budget share that was too small, if that ended the episode."""
     share = episode.budget if ended.outcome is Outcome.BUDGET_EXCEEDED else None
     if share is None:
         return updated(record, insufficient=None) if record.insufficient else record
@@ -234,10 +234,10 @@ def updated(model: M, **changes: object) -> M:
 
 
 def row_of(ended: Finished) -> OutcomeRow:
-    """Return the row that holds.
+    """Return the outcome's row for how the episode ended.
 
-    NoChanges with a commit is the agent's word, verified, that nothing is needed; without one it
-    is a failure.
+    NoChanges with a commit is a success: the agent said why nothing is needed, and verify passed.
+    Without one it is a failure.
     """
     if ended.outcome is Outcome.NO_CHANGES and ended.result and ended.result.commit:
         return TABLE[Outcome.SUCCESS]
@@ -290,7 +290,7 @@ def removed(record: SubtaskRecord) -> SubtaskRecord:
 
 
 def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
-    """Return the record as of a subtask that nothing has happened to; attempts go on."""
+    """Return the record reset to that of a new subtask; the attempt number goes on."""
     fresh = updated(
         record,
         observed_revision=revision,
@@ -321,7 +321,7 @@ def sent_back(record: SubtaskRecord, reason: RevisionReason | None) -> SubtaskRe
 
 
 def after_sync(syncs: Syncs, episode: Episode, ended: Finished, *, now: datetime) -> Syncs:
-    """Return how syncs stand once this one is taken in."""
+    """Return the state of the syncs after this one."""
     record, report = syncs.record or PlanSync(), ended.report
     probe = _probe_of(ended)
     if ended.outcome is Outcome.SUCCESS:
@@ -363,8 +363,9 @@ def _passed(report: Report | None) -> bool:
 def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> SubtaskRecord:
     """Return the record once it is known whether the server takes pushes.
 
-    Work that was lost is not done again for a server that takes the plan at once: that it took
-    before, too. What was refused in between is another matter.
+    If the refused work is lost, a server that takes the plan proves nothing, because it took the
+    plan before too; then nothing starts until somebody acts. A push refused in between is another
+    case.
     """
     if record.phase is not SubtaskPhase.PENDING or not (record.refused or record.kept):
         return record
@@ -395,7 +396,7 @@ def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> Subtas
 
 
 def push_allowed(record: SubtaskRecord) -> SubtaskRecord:
-    """Return the record of a subtask that no refused push holds back any more."""
+    """Return the record of a subtask that a refused push no longer blocks."""
     return updated(record, reason=Reason.WAITING, message="", not_before=None, refused=None)
 
 

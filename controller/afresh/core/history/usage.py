@@ -1,4 +1,4 @@
-"""What episodes used of models, added up. Knows nothing of subtasks' records."""
+"""Adds up the model usage of episodes. Knows nothing of subtasks' records."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -13,7 +13,7 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 
 
 def usage_after(old: UsageStatus, over: Iterable[Finished]) -> UsageStatus:
-    """Return the package's usage with episodes that are over added: one end for each of them."""
+    """Return the package's usage plus that of finished episodes; `over` has one end for each."""
     for ended in over:
         old = _plus(old, ended)
     return old
@@ -50,9 +50,10 @@ def _was_paid(result: Result) -> bool:
 
 
 def share_of(ended: Finished) -> Usage | None:
-    """Return what an episode used for the subtask that ended so, if that is known.
+    """Return what an episode used for the subtask with this end, if that is known.
 
-    Where the runner could not say, it is what the episode's other subtasks leave.
+    If the runner could not attribute it, it is the episode's usage minus that of its other
+    subtasks.
     """
     if ended.result and ended.result.usage:
         return ended.result.usage
@@ -77,7 +78,7 @@ def _minus(report: Report, shares: list[Usage]) -> Usage:
 
 
 def tokens_of(usage: UsageStatus | Usage) -> int:
-    """Return how many tokens of all kinds that is."""
+    """Return the number of tokens of all kinds."""
     return sum(getattr(usage, name) for name in TOKENS)
 
 

@@ -1,7 +1,7 @@
-"""The whole of a message of which the package's record keeps what fits. Pure.
+"""Finds the full text of a message that the package's record abbreviates. Pure.
 
-There are up to 200 records in one object, so theirs are short; the Subtask and the conditions have
-room for all of it. Nothing decides by it.
+One object holds up to 200 records, so their messages are short; the Subtask and the conditions have
+room for the full text. No decision depends on it.
 """
 
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""From what is known to what is to be done: the rules, and what they share. Pure."""
+"""The rules that decide what to do, and what they share. Pure."""

@@ -1,6 +1,6 @@
-"""How much work one agent context is given: from what is ready to the batches of new episodes.
+"""Groups the subtasks that are ready into batches, one per new episode.
 
-Owns the context modes (S0-2, S3-2, S3-3). The mode decides nothing but this. Pure.
+Owns the context modes (S0-2, S3-2, S3-3). The mode decides nothing else. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ def batches(
 ) -> list[Batch]:
     """Return the batches of the episodes that may start now, the first in list order first.
 
-    `due` are the subtasks that are ready and need not wait. A batch goes on with whatever the
-    subtasks before it in the batch make ready.
+    `due` are the subtasks that are ready and need not wait. A batch also takes subtasks that become
+    ready once those before them in the batch are done.
     """
     waiting = {entry.id for entry in graph.ready(entries, records)} - {item.id for item in due}
     taken: set[str] = set()
@@ -48,7 +48,7 @@ def _batch(
     context: ContextSpec,
     not_these: frozenset[str],
 ) -> Batch:
-    """Do in thought what the episode would do: one subtask after another, in list order."""
+    """Simulate the episode: it does one subtask after another, in list order."""
     batch = [first]
     done = {name for name, record in records.items() if graph.satisfied(record)} | {first.id}
     while len(batch) < _most(context):

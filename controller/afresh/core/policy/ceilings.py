@@ -1,4 +1,4 @@
-"""Whether a package asks for more than its class allows. Knows amounts, nothing of episodes."""
+"""Whether a package asks for more than its class allows. Knows nothing of episodes."""
 
 from collections.abc import Iterator
 

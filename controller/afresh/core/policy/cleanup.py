@@ -1,4 +1,4 @@
-"""Which Jobs are deleted: those of subtasks that are gone or stopped, and those that hang. Pure."""
+"""Chooses the Jobs to delete: those of removed or stopped subtasks, and those that hang. Pure."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -15,21 +15,22 @@ LEFT_BEHIND_AFTER = timedelta(seconds=15)
 
 
 def leftovers(situation: Situation) -> Iterator[DeleteJob]:
-    """Yield the Jobs of subtasks that are gone, and those that hang although their end is recorded.
+    """Yield the Jobs of removed subtasks, and those that hang although their end is recorded.
 
-    A Job whose containers all run or have ended goes by itself, and keeps its log till then.
+    A Job whose containers all run or have ended completes by itself, and its log stays readable
+    until then.
     """
     records, seen = situation.by_id, situation.seen
     just_settled = {item.episode.name for item in situation.state.attempt_results}
     for episode in seen.episodes:
-        # A result is written to the status before its evidence may go.
+        # A result is in the status before its evidence is deleted.
         if episode.name in just_settled or episode.deleting:
             continue
         known = [(member, records.get(member.subtask)) for member in episode.members]
         waiting = [(m, r) for m, r in known if r and not knows_end(r, m)]
         stopped = [r for _, r in waiting if _stopped(episode, r, seen)]
         removed = any(record is None for _, record in known)
-        # Whoever is stopped along with others has it written down as well.
+        # An episode may have several subtasks: the stop is recorded for each of them first.
         unwanted = (removed or stopped) and len(stopped) == len(waiting)
         hangs = (
             _hangs(episode, now=seen.now)
@@ -47,7 +48,7 @@ def _sync_recorded(episode: Episode, seen: Observed) -> bool:
 
 
 def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
-    """Whether it is written down already that this episode is to be stopped."""
+    """Whether the status already records that this episode is to be stopped."""
     member = episode.member(record.id)
     if member is None or member.attempt != record.attempts or not is_cancelled(record):
         return False
@@ -55,13 +56,14 @@ def _stopped(episode: Episode, record: SubtaskRecord, seen: Observed) -> bool:
 
 
 def _hangs(episode: Episode, *, now: datetime) -> bool:
-    # The kubelet tells late that containers have started; a short episode is over before.
+    # The kubelet reports a container's start late; a short episode ends before that.
     if episode.finished or now - episode.created < LEFT_BEHIND_AFTER:
         return False
     pod = episode.pod
     if pod is None or pod.deleting_since or not pod.containers:
         return True
-    # A runner waits for an agent that could not be started as long as for one that is yet to come.
+    # The runner cannot tell an agent that will never start from one that starts late, and waits for
+    # both.
     return any(
         item.state is ContainerState.WAITING or item.reason == START_ERROR
         for item in pod.containers
@@ -69,7 +71,7 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
 
 
 def _left_behind(episode: Episode, *, now: datetime) -> bool:
-    """Whether a container runs on although its runner ended a while ago and told it to end."""
+    """Whether a container still runs although its runner ended a while ago and told it to end."""
     runner = episode.pod.container(RUNNER) if episode.pod else None
     if episode.pod is None or runner is None or runner.finished is None:
         return False
@@ -79,9 +81,9 @@ def _left_behind(episode: Episode, *, now: datetime) -> bool:
 
 
 def _would_run_again(episode: Episode) -> bool:
-    """Whether a queue took the Job's place before it could end: given back, it makes a new pod.
+    """Whether a queue suspended the Job before it could end: once resumed it would make a new pod.
 
-    That the pod is taken away may be seen before that the Job is suspended.
+    The watch may show the pod's deletion before the Job's suspension.
     """
     pod = episode.pod
     given_back = episode.released is None and pod is None
@@ -90,10 +92,10 @@ def _would_run_again(episode: Episode) -> bool:
 
 
 def outlives_its_end(situation: Situation) -> bool:
-    """Whether the Job of an episode that is over goes on.
+    """Whether the Job still runs although its episode is over.
 
-    What keeps it may be a container that never ends. No event tells of that, and any other may
-    come first: each step says anew when to look.
+    The cause may be a container that never ends. No event reports that, so each step asks for
+    another look.
     """
     live = [episode for episode, _ in situation.live]
     live += [situation.syncs.live] if situation.syncs.live else []

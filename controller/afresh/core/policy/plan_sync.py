@@ -1,6 +1,6 @@
-"""The Jobs that have the runner alone: they push the plan, or find out whether pushes are taken.
+"""Syncs: Jobs with the runner alone, which push the plan or probe whether the server takes pushes.
 
-Owns when one is started, and its number. Whether the plan is behind is `history.plan_state`. Pure.
+Owns when a sync starts, and its number. `history.plan_state` says whether the plan is behind. Pure.
 """
 
 from datetime import timedelta
@@ -13,7 +13,7 @@ from afresh.core.situation import Situation
 
 
 def plan_pushes(situation: Situation, answer: RuleResult) -> tuple[StartSync, ...]:
-    """Return the sync that is due beside `answer`, if any: an idle package, a plan behind."""
+    """Return the sync to start besides `answer`, if the package is idle and its plan behind."""
     if not _is_wanted(situation, answer) or situation.unpushed_plan is None:
         return ()
     held = waits_for_sync(situation) or situation.obstacle or situation.waits.closed
@@ -31,7 +31,7 @@ def looks_at_plan(situation: Situation, answer: RuleResult) -> list[timedelta]:
     looks = []
     if situation.obstacle:
         looks.append(REFUSED_AGAIN)
-    if situation.waits.closed:  # it does not stand at the gate, so nobody wakes it
+    if situation.waits.closed:  # nobody wakes it when the gate opens
         looks.append(GATE_AGAIN)
     record = situation.syncs.record
     if record and record.not_before and waits_for_sync(situation):
@@ -47,9 +47,8 @@ def _is_wanted(situation: Situation, answer: RuleResult) -> bool:
 def push_probe(situation: Situation, *, probe: str = "") -> StartSync:
     """Return the start of a sync that finds out whether the server takes pushes.
 
-    It has the runner alone and costs no agent. It delivers what is kept of work that could not be
-    pushed, and else pushes the plan; its Report says `push_passed`, or what was refused. `probe` is
-    the gate that it tries.
+    It costs no agent. It pushes the work that was kept after a refused push, else the plan; its
+    Report says `push_passed`, or what was refused. `probe` is the gate that it tries.
     """
     attempt, name = _next(situation)
     order = probe_order(situation.seen, situation.state, episode=name)

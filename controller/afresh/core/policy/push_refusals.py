@@ -1,7 +1,7 @@
-"""Whether the repository's server takes the package's pushes, as far as episodes have told.
+"""Decides what to do while the repository's server refuses the package's pushes.
 
-Owns what is recorded of that, and the rule for when a push was refused: a sync finds out whether
-the server takes pushes again, and no agent is started for it. Pure.
+Owns the rule `push_refused`: a sync probes whether the server takes pushes again, so that no agent
+is paid for finding out. Pure.
 """
 
 from collections.abc import Sequence
@@ -37,6 +37,6 @@ def push_refused(situation: Situation) -> RuleResult | None:
 
 
 def _worst(refused: Sequence[SubtaskRecord]) -> SubtaskRecord:
-    """What only a person can end comes first."""
+    """Return the refusal to show: one that needs a person comes first."""
     hopeless = (item for item in refused if item.refused is PushRefusal.WORK_ONLY)
     return next(hopeless, refused[0])

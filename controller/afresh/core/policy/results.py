@@ -1,4 +1,4 @@
-"""What rules answer with: the pieces that several of them share."""
+"""Builds the results that several rules return."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,11 +21,11 @@ from afresh.core.orders import order_of
 from afresh.core.reasons import Reason
 from afresh.core.situation import Situation
 
-# An episode that probes a gate tells soon whether the provider answers.
+# An episode that probes a gate sends an early hint, so that the gate opens soon.
 PROBE_HINT_SECONDS = 2
-# What the API server did not let be created is tried again after.
+# The pause before an object that the API server refused is tried again.
 REFUSED_AGAIN = timedelta(seconds=30)
-# A gate is opened by whoever passes it, and wakes those behind it; this is for what nobody tells.
+# The episode that passes a gate wakes the packages behind it; this pause covers a lost wake-up.
 GATE_AGAIN = timedelta(seconds=60)
 BEHIND = "The plan on the branch is being brought in line with the status."
 IN_QUEUE = (
@@ -35,19 +35,19 @@ IN_QUEUE = (
 
 
 def stall(reason: Reason, message: str) -> RuleResult:
-    """Say that nothing at all is done until somebody corrects what the message names."""
+    """Return Stalled: nothing is done until somebody corrects what the message names."""
     return RuleResult(
         phase=PackagePhase.STALLED, reason=reason, message=message, may_push_plan=False
     )
 
 
 def once_idle(situation: Situation, result: RuleResult) -> RuleResult:
-    """Return `result`; while episodes are live, what they do."""
+    """Return `result`, or what the live episodes do while there are any."""
     return keep_running(situation) if situation.live else result
 
 
 def at_end(situation: Situation, phase: PackagePhase, reason: Reason, message: str) -> RuleResult:
-    """Say that the package is at an end, once no episode is live and its branch says the same."""
+    """Return `result`, or what the live episodes do while there are any."""
     if situation.live:
         return keep_running(situation)
     if situation.unpushed_plan is None:
@@ -71,7 +71,7 @@ def waits_for_sync(situation: Situation) -> bool:
 
 
 def at_gate(situation: Situation, wait: SharedWait, **fields: Any) -> RuleResult:
-    """Say the same of every package at the gate, whether it waits behind it or tries it."""
+    """Return the result of a package at the gate, whether it waits for the gate or tries it."""
     return RuleResult(
         phase=phase_of(wait, situation.now),
         reason=wait.reason,
@@ -82,7 +82,7 @@ def at_gate(situation: Situation, wait: SharedWait, **fields: Any) -> RuleResult
 
 
 def keep_running(situation: Situation) -> RuleResult:
-    """Say what the live episodes do: run, wait in a queue, fail to start, or probe."""
+    """Return what the live episodes do: run, wait in a queue, fail to start, or probe."""
     own = situation.waits.own
     if own and any(episode.name == own.episode for episode, _ in situation.live):
         return at_gate(situation, own)
@@ -114,7 +114,7 @@ def _go_on(situation: Situation) -> RuleResult:
 
 
 def current_of(situation: Situation, episode: Episode) -> str:
-    """Return the subtask that the episode is at: the first of its batch that is not ended."""
+    """Return the episode's current subtask: the first of its batch that has not ended."""
     records = situation.by_id
     known = (name for name in episode.subtasks if name in records)
     running = (name for name in known if records[name].phase in IN_EPISODE)

@@ -68,7 +68,8 @@ def stalled(situation: Situation) -> RuleResult | None:
     wrong = [record for record in situation.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
         return keep_running(situation)
-    # The last of them holds: each of several that went wrong together would probe by itself.
+    # The latest wait counts: else each of several subtasks that failed together would probe by
+    # itself.
     due = max((record.not_before for record in wrong if record.not_before), default=situation.now)
     if due <= situation.now:
         return None

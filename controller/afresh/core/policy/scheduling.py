@@ -1,6 +1,6 @@
-"""The rules about starting an episode: whether it may, and with what work.
+"""The rules that start an episode, or make it wait.
 
-Owns what many packages share (a credential's gate, a class's episodes) as one package meets it.
+Owns how one package treats what it shares with others: gates, and the places of a class.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from afresh.core.policy.side_by_side import side_by_side
 from afresh.core.reasons import Reason
 from afresh.core.situation import Situation
 
-# Whoever waits for others is woken when they are done; this is for what nobody tells.
+# A package that waits for others is woken when they are done; this pause covers a lost wake-up.
 TAKEN_AGAIN = timedelta(seconds=30)
 
 
@@ -100,7 +100,7 @@ def class_busy(situation: Situation) -> RuleResult | None:
 def _without_place(
     situation: Situation, free: int | None, reason: Reason, message: str
 ) -> RuleResult | None:
-    """Wait where something may start and there is no place for it; None: any number may."""
+    """Return a wait if subtasks are due and `free` is 0, else None; `free` None: no limit."""
     if free is None or free > 0 or not situation.due:
         return None
     waiting = RuleResult(
@@ -151,7 +151,7 @@ def subtask_ready(situation: Situation) -> RuleResult | None:
 
 
 def _affordable(situation: Situation, found: list[Batch]) -> tuple[list[Batch], Budget | None]:
-    """As many of the batches as the budget has something left for, and the share of each."""
+    """The batches that the budget can pay for, and the share of each."""
     live = [episode for episode, _ in situation.live]
     for count in range(len(found), 0, -1):
         try:
@@ -169,7 +169,7 @@ def _is_enough(situation: Situation, batch: Batch, share: Budget | None) -> bool
 
 
 def _tried(situation: Situation, found: Sequence[Batch]) -> SharedWait | None:
-    """Return the gate that the batches try: the package's own, or who stays closed for longest."""
+    """Return the gate that the batches try: its own, else the one that stays closed longest."""
     ids = [entry.id for batch in found for entry in batch]
     met = [wait for wait in situation.waits.closed if concerns(situation.seen, wait, ids)]
     own = situation.waits.own
@@ -179,7 +179,7 @@ def _tried(situation: Situation, found: Sequence[Batch]) -> SharedWait | None:
 def _begun(
     situation: Situation, starts: Sequence[StartEpisode], tried: SharedWait | None
 ) -> RuleResult:
-    """Say that the starts are made; one that probes a stall leaves the package stalled."""
+    """Return the result with the starts; one that probes a stall leaves the package stalled."""
     queued = situation.spec.queue_name is not None
     begun = {member.subtask: member for action in starts for member in action.members}
     first = {action.members[0].subtask for action in starts}
@@ -202,7 +202,7 @@ def _begun(
         message = situation.message_of(probed)
     elif wait:
         return at_gate(situation, wait, actions=tuple(starts), records=changed)
-    elif own:  # what starts does not meet the cause, another of the subtasks does
+    elif own:  # another subtask meets the cause, and not the one that starts
         wait = behind(situation.seen, own)
     elif queued and all(live.queued for _, live in situation.live):
         phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
@@ -217,7 +217,7 @@ def _begun(
 
 
 def _alike(batch: Batch, situation: Situation) -> Batch:
-    """Return the beginning of the batch that one pod can verify: one image, one kind of tree."""
+    """Return the first subtasks of the batch that one pod can verify: same image, same checkout."""
 
     def kind(entry: SubtaskEntry) -> tuple[Checkout, str | None]:
         verify = situation.package.verify_of(entry)
@@ -228,7 +228,7 @@ def _alike(batch: Batch, situation: Situation) -> Batch:
 
 
 def _next_batches(situation: Situation) -> list[Batch]:
-    """The batches to start now: as many as may run at a time, and one where one has to try."""
+    """The batches to start now: up to `parallelism`, but only one to probe a gate or a stall."""
     spec, free_of_class = situation.spec, situation.limits.class_free
     free = max(1, spec.parallelism) - len(situation.live)
     for limit in (free_of_class, situation.limits.first_free, situation.limits.room):

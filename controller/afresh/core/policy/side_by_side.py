@@ -1,6 +1,7 @@
 """Which batches may run at the same time, by the files that their subtasks may change.
 
-Owns what follows from a conflict: an agent that is paid twice costs more than one that waits. Pure.
+Owns what follows from a conflict: subtasks take turns, because a repeated agent costs more than a
+wait. Pure.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,10 @@ from afresh.core.policy.batches import Batch
 def side_by_side(
     found: Sequence[Batch], live: Sequence[Batch], conflicts: Sequence[str], *, most: int
 ) -> list[Batch]:
-    """Return up to `most` of the batches, in order, that do not meet each other or what is live.
+    """Return up to `most` batches, in order, that overlap neither each other nor a live episode.
 
-    Subtasks whose `files` overlap meet. One without `files` meets nobody, until there have been
-    conflicts: then all meet that may change the same paths again.
+    Subtasks overlap if their `files` do. One without `files` overlaps with none until there was a
+    conflict: then it overlaps with all that may change the same paths.
     """
     chosen: list[Batch] = []
     for batch in found:

@@ -1,4 +1,4 @@
-"""The rules about what must be so before anything starts: the spec, the branch, the class.
+"""The rules that check the spec, the branch and the class before anything starts.
 
 Each is named as the fact that it finds, and stalls the package with what to do about it.
 """

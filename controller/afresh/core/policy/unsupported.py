@@ -1,4 +1,4 @@
-"""Which fields of the API cannot be acted on, in this version or with this class.
+"""Finds the fields that this version, or this class, cannot act on.
 
 Ignoring one in silence could cost money or break a promise, so a package that needs one stalls.
 """
@@ -14,7 +14,7 @@ USUAL_TURNS = EpisodeSpec().max_turns
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
-    """Return a sentence for each field that is set and not acted on; it names the fix."""
+    """Return a sentence, with the remedy, for each field that is set and not acted on."""
     adapter = agent_class.adapter
     abilities = ABILITIES[adapter]
     yield from unsupported_of_class(agent_class)
@@ -28,7 +28,7 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
             "spec.budget needs an AgentClass whose model is reached through the gateway; remove "
             "it and bound the work by spec.maxEpisodes."
         )
-    # The server fills in the default: that it is there says nothing of what anybody wants.
+    # The API server fills in the default, so its presence does not mean that a user set it.
     if package.episode.max_turns != USUAL_TURNS and not (
         abilities.has_turns or (abilities.model_apis and _has_gateway(agent_class))
     ):
@@ -39,7 +39,7 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
 
 
 def unsupported_of_class(agent_class: AgentClassSpec) -> Iterator[str]:
-    """Return the sentences that are true of the class whatever a package asks for."""
+    """Return the sentences that concern the class alone."""
     adapter = agent_class.adapter
     apis = ABILITIES[adapter].model_apis
     if agent_class.model_api and agent_class.model_api not in apis:
