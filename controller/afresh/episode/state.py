@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 from afresh.contract.order import Order, Task
 
 if TYPE_CHECKING:  # most of it is imported while the agent works
-    from afresh.adapters.adapter import Launch
+    from afresh.adapters.adapter import Launch, Verdict
     from afresh.contract.report import Result, VerifyResult
+    from afresh.episode.container.program_search import ProgramSearch
     from afresh.episode.fetch_ahead import FetchUnderWay
     from afresh.episode.git.fetching import BranchStart
     from afresh.episode.git.plan_commit import BranchPlan
     from afresh.episode.git.snapshot import Snapshot
     from afresh.episode.model_access import Access
     from afresh.episode.outbox import Outbox
-    from afresh.episode.stages.check_program import ProgramSearch
-    from afresh.episode.stages.run_agent import AgentEnd
 
 T = TypeVar("T")
 
@@ -44,6 +43,20 @@ class EpisodeState:
     is_laid_out: bool = False
     programs: tuple[str, ...] = ()
     import_rest: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnd:
+    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
+
+    `met_process_limit`: it has complained that no process can be started. `session` is what its
+    program calls this run, for adapters that resume.
+    """
+
+    verdict: "Verdict"
+    exit_code: int | None = None
+    met_process_limit: bool = False
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +99,7 @@ class SubtaskState(BranchState):
     launch: "Launch | None" = None
     search: "ProgramSearch | None" = None
     agent_scope: ExitStack = field(default_factory=ExitStack)
-    agent_end: "AgentEnd | None" = None
+    agent_end: AgentEnd | None = None
     outbox: "Outbox | None" = None
     snapshot: "Snapshot | None" = None
     candidate: Candidate | None = None

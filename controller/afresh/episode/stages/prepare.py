@@ -37,7 +37,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
     access = state.agent_scope.enter_context(model_access.open_access(context))
     state.access = access
     if state.task.verify.check:
-        from afresh.episode.stages.check_program import ProgramSearch  # noqa: PLC0415  # seldom
+        from afresh.episode.container.program_search import ProgramSearch  # noqa: PLC0415  # seldom
 
         state.search = ProgramSearch(context, state.task)
     plan = _lay_out(context, state)

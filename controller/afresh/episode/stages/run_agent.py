@@ -24,7 +24,7 @@ from afresh.episode.container.watch import AgentWatch, Question
 from afresh.episode.context import AGENT, EpisodeContext
 from afresh.episode.gateway.model_faults import provider_fault
 from afresh.episode.reporting.usage_updates import telling_usage
-from afresh.episode.state import SubtaskState, given
+from afresh.episode.state import AgentEnd, SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 # How shells, Python, Node and C programs say that the limit of processes is reached.
@@ -49,20 +49,6 @@ class Signs:
             return
         no_start = STARTS.search(line) and TRY_AGAIN.search(line)
         self.no_process = bool(NO_PROCESS.search(line) or no_start)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEnd:
-    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
-
-    `met_process_limit`: it has complained that no process can be started. `session` is what its
-    program calls this run, for adapters that resume.
-    """
-
-    verdict: Verdict
-    exit_code: int | None = None
-    met_process_limit: bool = False
-    session: str | None = None
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
