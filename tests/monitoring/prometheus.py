@@ -1,6 +1,7 @@
 """Debian's Prometheus as a process of a test, with the chart's alerts. Knows nothing of Afresh."""
 
 import json
+import os
 import socket
 import subprocess
 import time
@@ -13,6 +14,7 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +23,10 @@ PATIENCE = 240
 
 
 def programs() -> Path:
-    """Return the directory of `prometheus` and `promtool`, unpacked and not installed."""
+    """Return the directory of `prometheus` and `promtool`, unpacked and not installed.
+
+    Where they cannot be had the test is skipped; with CI=true it fails.
+    """
     done = subprocess.run(
         [str(ROOT / "tools" / "prometheus.sh")],
         capture_output=True,
@@ -29,6 +34,8 @@ def programs() -> Path:
         timeout=600,
         check=False,
     )
+    if done.returncode != 0 and os.environ.get("CI") != "true":
+        pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.strip())
 
