@@ -60,7 +60,9 @@ class Runner:
         return ["runnerStarted", *prepared, *(["pushed"] if self.pushed else [])]
 
     def report(self, clock: float) -> Report:
-        tokens = [item.usage.input_tokens for item in self.results if item.usage]
+        tokens = [
+            item.usage.input_tokens for item in self.results if item.usage and item.usage.turns
+        ]
         return Report(
             episode=self.order.episode,
             stage="reported" if self.final else "pushed",
@@ -107,6 +109,8 @@ class Node:
     hint: Callable[[Manifest, Report], None] | None = None
     refuses: Callable[[timedelta], bool] = field(default=lambda _: False)
     """Whether the provider refuses everybody now."""
+    asks: Callable[[Task], bool] = field(default=lambda _: True)
+    """Whether the agent of a task asks its model anything."""
     branches: dict[str, Branch] = field(default_factory=dict)
     runners: dict[str, Runner] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
@@ -363,7 +367,7 @@ class Node:
             lines |= {line.id: line for line in parse(branch.plan).lines if line.id in lines}
             lines[task.id] = replace(lines[task.id], marker=marker)
             self._push(runner, branch, tuple(lines.values()))
-        used = self._used(runner, outcome)
+        used = self._used(runner, outcome) if self.asks(task) else Usage()
         unpushed = Unpushed(conflicts=both) if both else None
         told = Result(
             id=task.id, outcome=outcome, commit=commit, message="So.", usage=used, unpushed=unpushed
@@ -379,7 +383,7 @@ class Node:
         ]
         if known:
             return Outcome.SUCCESS, known[-1]
-        if self.refuses(self.api.clock):
+        if self.asks(task) and self.refuses(self.api.clock):
             self.knocks.append(runner.order.episode)
             return Outcome.TRANSIENT, None
         if _left(runner) < TOKENS:

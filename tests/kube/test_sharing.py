@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from afresh.contract.words import Outcome
 from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, WORK_PACKAGES
 from tests.kube.journeys import CLAUDE, by_subtask, entries
 from tests.kube.world import KEY, World, check_rest, make_world
 from tests.make import make_class, seconds
 
+NOTHING = Outcome.NO_CHANGES
 AB = {"subtasks": entries("AB")}
 
 
@@ -230,3 +232,27 @@ async def test_another_package_probes_when_the_probe_is_lost() -> None:
     await world.drive()
 
     assert all_succeeded(world)
+
+
+async def test_a_package_whose_probes_say_nothing_does_not_keep_others_from_probing() -> None:
+    hostile = "package-1"
+    world = make_world(
+        AB,
+        {"subtasks": entries("ABCDE", title="Ask nothing.")},
+        AB,
+        judge=lambda task, _: NOTHING if task.title == "Ask nothing." else Outcome.SUCCESS,
+        kind=CLAUDE,
+        refuses=lambda clock: clock < seconds(20),
+        asks=lambda task: task.title != "Ask nothing.",
+    )
+    world.script = ((reason_of(KEY.name, "Succeeded"), lambda _: None),)
+
+    while world.script:
+        assert world.api.clock < seconds(900), "the gate is held"
+        if not await world.turn():
+            world.api.clock = max(world.api.clock, min(world.operator.due.values()))
+
+    silent = [name for name in world.node.ran if package_of(name) == hostile]
+    left = [item for item in world.status(hostile)["subtasks"] if item["marker"] == "[ ]"]
+    assert left, "the other ones had to wait until its subtasks were used up"
+    assert silent, "it has probed too"

@@ -106,13 +106,14 @@ def _name(job: Manifest) -> tuple[str, str]:
 def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
     """Return whom to wake when the line for an episode of the class may have moved.
 
-    The package that has waited longest for its turn, and the first in name order that waits at the
-    gate of the class's Secret in the namespace.
+    The package that has waited longest for its turn, and of those that wait at the gate of the
+    class's Secret in the namespace the one whose last episode began longest ago.
     """
     waiting = _waiting_for(cache, class_name)
     turn = min(waiting, key=lambda key: _turn(cache, class_name, key), default=None)
     secret = _secret_of(cache, class_name)
-    gate = min(_waiting_at(cache, namespace, secret), default=None) if secret else None
+    waiting_at = _waiting_at(cache, namespace, secret) if secret else []
+    gate = min(waiting_at, key=lambda key: _turn_at_gate(cache, key), default=None)
     return [key for key in (turn, gate) if key]
 
 
@@ -151,7 +152,9 @@ def _gate_taken(cache: Cache, key: Key, gate: Gate) -> bool:
         notes = job["metadata"].get("annotations", {})
         if job["metadata"]["namespace"] == gate.namespace and notes.get(ANNOTATION_GATE) == probe:
             return True
-    return any(other < key for other in _waiting_at(cache, key.namespace, gate.secret_name))
+    mine = _turn_at_gate(cache, key)
+    waiting = _waiting_at(cache, key.namespace, gate.secret_name)
+    return any(_turn_at_gate(cache, other) < mine for other in waiting)
 
 
 def _waiting_at(cache: Cache, namespace: str, secret: str) -> list[Key]:
@@ -194,12 +197,24 @@ def _turn(cache: Cache, class_name: str, key: Key) -> tuple[str, ...]:
     The namespace's last one of the class counts first: packages are cheap to make, and nobody may
     keep other namespaces waiting by making many.
     """
+    return cache.starts.last(key.namespace, class_name), *_last_and_created(cache, key), *key
+
+
+def _turn_at_gate(cache: Cache, key: Key) -> tuple[str, ...]:
+    """Who probes first: whose last episode began longest ago, a new package after those there were.
+
+    A probe that says nothing leaves the gate as it was; whoever made it comes last then.
+    """
+    return max(_last_and_created(cache, key)), *key
+
+
+def _last_and_created(cache: Cache, key: Key) -> tuple[str, str]:
+    """When the package's last episode began, or an empty text, and when it was made."""
     last = max(
         (job["metadata"]["creationTimestamp"] for job in cache.children(JOBS, key)), default=""
     )
     raw = cache.get(WORK_PACKAGES, *key)
-    created = raw["metadata"].get("creationTimestamp", "") if raw else ""
-    return cache.starts.last(key.namespace, class_name), last, created, *key
+    return last, raw["metadata"].get("creationTimestamp", "") if raw else ""
 
 
 def _live_of(cache: Cache, class_name: str) -> Counter[Key]:
