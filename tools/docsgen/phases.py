@@ -14,6 +14,7 @@ COUNTED = "a failure that counts"
 BAD_SPEC = "a wrong spec or class"
 FRESH_AGENT = "a fresh agent starts"
 STOPPED = "asked for again"
+LONG_WAIT = "a wait of over an hour"
 LATER = "after others of its batch, or in a queue"
 
 
@@ -133,6 +134,8 @@ PACKAGE = Diagram(
         Edge("Running", "Queued", ("the queue holds the Job",),
             "M400 230 C 390 190 330 170 300 136", 352, 206, "end"),
         Edge("Stalled", ANY, ("corrected",), "M480 580 C 400 582 350 606 284 610", 416, 605),
+        Edge("Suspended", "Stalled", (LONG_WAIT,),
+            "M580 640 V596", 589, 622, "start", by_person=True),
         Edge("Suspended", ANY, ("resumed, edited",),
             "M480 682 C 380 686 260 684 250 637", 352, 702, by_person=True),
         Edge(ANY, "Stalled", ("InvalidSpec",),
@@ -142,14 +145,14 @@ PACKAGE = Diagram(
             "M850 370 V440 H100 V286", 300, 418, by_person=True),
         Edge("at its end", "Running", (FRESH_AGENT,),
             "M800 370 V400 H470 V286", 650, 394, by_person=True),
-        Edge("at its end", "Stalled", ("UnpricedModel", BAD_SPEC),
-            "M900 370 V576 H624", 770, 552, by_person=True),
+        Edge("at its end", "Stalled", ("UnpricedModel", BAD_SPEC, LONG_WAIT),
+            "M900 370 V576 H624", 790, 540, by_person=True),
         Edge("progressing", "Failed", ("EpisodeLimit", "BudgetExceeded"),
             "M540 296 H766", 645, 272),
         Edge("progressing", "NeedsReview", ("NeedsReview",), "M540 201 H766", 645, 193),
         Edge("progressing", "Stalled", ("ModelSilent", "NeverFits", "Auth, Config",
-                "StartRefused", "UnpricedModel", BAD_SPEC),
-            "M520 370 V536", 530, 468, "start"),
+                "StartRefused", "UnpricedModel", BAD_SPEC, LONG_WAIT),
+            "M520 370 V536", 530, 454, "start"),
         Edge("progressing", "Succeeded", ("Succeeded",), "M540 106 H766", 645, 98),
         Edge(START, ANY, ("created",), "M69 616 H136", 102, 608, by_person=True),
     ),

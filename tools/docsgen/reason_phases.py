@@ -20,9 +20,9 @@ OF_PACKAGES: dict[PackagePhase, frozenset[str]] = {
     PackagePhase.RUNNING: _reasons("BeingDeleted EpisodeRunning"),
     PackagePhase.SUSPENDED: _reasons("BeingDeleted Suspended"),
     PackagePhase.STALLED: _reasons(
-        "AboveCeiling AgentClassNotFound Auth BeingDeleted BranchInUse Config "
-        "ImageNotAllowed InvalidSpec ModelSilent NeverFits NotSupported OrderTooLarge "
-        "StartRefused UnpricedModel"
+        "AboveCeiling AgentClassNotFound Auth BackingOff BeingDeleted BranchInUse Config "
+        "GateClosed GitUnreachable ImageNotAllowed ImageNotPulled InvalidSpec ModelSilent "
+        "NeverFits NotSupported OrderTooLarge StartRefused UnpricedModel"
     ),
     PackagePhase.SUCCEEDED: _reasons("BeingDeleted Succeeded"),
     PackagePhase.NEEDS_REVIEW: _reasons("BeingDeleted NeedsReview"),

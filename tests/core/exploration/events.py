@@ -6,8 +6,10 @@ where it cannot happen.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
+from afresh.contract.outcomes import WAIT_BOUND, is_overdue
 from afresh.contract.report import Report, Result, Usage
 from afresh.contract.words import Outcome
 from afresh.core.history.plan_state import wanted_digest
@@ -93,6 +95,28 @@ def time_passes() -> Iterator[Event]:
     """The loop looks once more, now or when what it waits for is over."""
     yield Event("the wait is over", Cause.LOOP, _wait_over)
     yield Event("nothing", Cause.LOOP, lambda world: world)
+
+
+def hours() -> Iterator[Event]:
+    """What fails goes on failing for longer than waits may last without a person."""
+    yield Event("an hour later", Cause.LOOP, _hour_later)
+
+
+def _hour_later(world: World) -> World | None:
+    if not waiting_since(world) or is_overdue_in(world):
+        return None
+    return replace(world, now=world.now + WAIT_BOUND)
+
+
+def waiting_since(world: World) -> list[datetime]:
+    """Return since when the package waits for something outside, for each such thing."""
+    known = (world.gate and world.gate.since, world.wait and world.wait.since)
+    return [since for since in (*known, world.package.status.waiting_since) if since]
+
+
+def is_overdue_in(world: World) -> bool:
+    """Whether the package waits for longer than it may without a person."""
+    return any(is_overdue(since, world.now) for since in waiting_since(world))
 
 
 def _episode(world: World) -> Episode | None:

@@ -28,6 +28,8 @@ from tests.core.exploration.events import (
     batching,
     ends,
     ends_of_each_kind,
+    hours,
+    is_overdue_in,
     looking,
     queueing,
     scheduling,
@@ -75,6 +77,7 @@ def explored() -> Explored:
         _explore(new_world(**two, maxConsecutiveFailures=1), batch),
         _explore(new_world(second={}), [*looking(), *time_passes()]),
         _explore(new_world(**one), [*silences(), *time_passes()]),
+        _explore(new_world(**one), [*core, *hours()]),
         _created(created_in(new_world(second={}))),
         _created([new_world(second={}, suspend=True)]),
     ]
@@ -115,17 +118,17 @@ def _explore(start: World, events: Sequence[Event]) -> Explored:
 
 
 def _possible(world: World, events: Sequence[Event]) -> Sequence[Event]:
-    """A deleted package has no future here, and a broken one none but its remedy."""
+    """A deleted package has no future here, and a broken one none but its remedy, or time."""
     if world.package.metadata.deletion_timestamp:
         return ()
-    return tuple(breakages()) if _stalled_key(world) else events
+    return (*breakages(), *hours()) if _stalled_key(world) else events
 
 
 def _stalled_key(world: World) -> tuple[object, ...] | None:
     """Of worlds in which the same stalls a package in the same phase, one is enough."""
     if not world.broken or world.refuses or world.busy:
         return None
-    return world.broken, world.broken_in, world.package.spec.suspend
+    return world.broken, world.broken_in, world.package.spec.suspend, is_overdue_in(world)
 
 
 class _Diary:
@@ -193,6 +196,7 @@ def _key(world: World) -> tuple[object, ...]:
         is_spent(package.spec.budget, status.usage),
         status.plan_digest == wanted_digest(package, records),
         world.gate and world.gate.until > world.now,
+        is_overdue_in(world),
         world.broken,
         tuple((entry.id, entry.skip) for entry in package.spec.subtasks),
         tuple(_record_key(record, world) for record in status.subtasks),

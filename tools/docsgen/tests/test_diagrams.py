@@ -23,10 +23,14 @@ each_diagram = pytest.mark.parametrize(
 )
 SUMMARIES = {
     phases.COUNTED, phases.BAD_SPEC, phases.FRESH_AGENT, phases.STOPPED, phases.LATER,
+    phases.LONG_WAIT,
 }  # fmt: skip
 ABOUT_THE_SPEC = {
     Reason.INVALID_SPEC, Reason.AGENT_CLASS_NOT_FOUND, Reason.BRANCH_IN_USE,
     Reason.IMAGE_NOT_ALLOWED, Reason.NOT_SUPPORTED, Reason.ABOVE_CEILING, Reason.ORDER_TOO_LARGE,
+}  # fmt: skip
+PASSES = {
+    Reason.BACKING_OFF, Reason.GATE_CLOSED, Reason.GIT_UNREACHABLE, Reason.IMAGE_NOT_PULLED,
 }  # fmt: skip
 WORKING = {"Running", "Queued"}
 
@@ -51,6 +55,8 @@ def names_of(change: Change) -> Iterator[str]:
         yield phases.COUNTED
     if change.reason in ABOUT_THE_SPEC:
         yield phases.BAD_SPEC
+    if change.reason in PASSES and change.target == "Stalled":
+        yield phases.LONG_WAIT
     if change.reason == Reason.WAITING and change.source in WORKING:
         yield phases.STOPPED
     if change.target in WORKING:
