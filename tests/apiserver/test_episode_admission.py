@@ -283,7 +283,6 @@ HOLD = ["example.com/hold"]
         {"spec": {"parallelism": 2}},
         {"spec": {"parallelism": 0}},
         {"spec": {"activeDeadlineSeconds": 1}},
-        {"spec": {"activeDeadlineSeconds": None}},
         {"spec": {"ttlSecondsAfterFinished": 0}},
         {"spec": {"suspend": True}},
         {"metadata": {"ownerReferences": None}},
@@ -291,7 +290,7 @@ HOLD = ["example.com/hold"]
         {"metadata": {"finalizers": HOLD}},
         {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "another"}}},
     ],
-    ids=["retries", "pods", "no pods", "deadline", "no deadline", "lifetime", "suspend", "no owner",
+    ids=["retries", "pods", "no pods", "deadline", "lifetime", "suspend", "no owner",
          "owner", "finalizer", "queue"],
 )  # fmt: skip
 def test_the_job_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:

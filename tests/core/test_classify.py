@@ -115,6 +115,11 @@ ENDED = [
         id="the pod's deadline after the agent was seen running",
     ),
     pytest.param(
+        make_episode(pod=make_pod(deadline=NOW - seconds(301))),
+        Outcome.INFRASTRUCTURE,
+        id="a node that does not end a pod whose deadline has passed",
+    ),
+    pytest.param(
         make_episode(
             report=make_report(Outcome.INFRASTRUCTURE),
             pod=make_pod(RUNNER_ENDED, AGENT_ENDED, reason="DeadlineExceeded"),

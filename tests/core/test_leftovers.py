@@ -44,6 +44,15 @@ def test_an_episode_that_hangs_is_deleted_once_its_end_is_recorded() -> None:
     assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
 
 
+def test_an_episode_whose_node_does_not_end_it_is_deleted_once_that_is_recorded() -> None:
+    record = make_record(attempts=1, reason="Infrastructure", not_before=NOW + seconds(9))
+    pod = make_pod(deadline=NOW - seconds(301))
+
+    decision = decide(make_seen(records=[record], episodes=(make_episode(pod=pod),)))
+
+    assert DeleteJob(name="token-auth-t001-1-abc", uid="job-T001-1") in decision.actions
+
+
 def test_an_episode_whose_agent_could_not_be_started_is_deleted_once_that_is_recorded() -> None:
     record = make_record(attempts=1, reason="Config", not_before=NOW + seconds(9))
     pod = make_pod(make_container("agent", "Terminated", reason="StartError"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.kube.client import JOBS
-from afresh.kube.parse import parse_episode
+from afresh.kube.parse import parse_episode, parse_pod, parse_time
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import make_world
 
@@ -29,3 +29,30 @@ async def queued_job() -> dict[str, Any]:
     await world.turn()
     (job,) = world.api.of_kind(JOBS)
     return job
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "taken", "want"),
+    [
+        ("03:00:00", "03:00:02", "03:10:02"),
+        ("03:00:00", "02:00:02", "03:10:00"),
+        ("03:00:00", None, None),
+    ],
+    ids=["the node takes it later", "the clock of the node is late", "no node has taken it"],
+)
+def test_a_pods_deadline_counts_from_when_its_node_has_taken_it(
+    scheduled: str, taken: str | None, want: str | None
+) -> None:
+    at = {"type": "PodScheduled", "status": "True", "lastTransitionTime": time(scheduled)}
+    status = {"conditions": [at], **({"startTime": time(taken)} if taken else {})}
+    metadata = {"name": "pod", "uid": "pod"}
+
+    pod = parse_pod(
+        {"metadata": metadata, "spec": {"activeDeadlineSeconds": 600}, "status": status}
+    )
+
+    assert pod.deadline == (parse_time(time(want)) if want else None)
+
+
+def time(clock: str) -> str:
+    return f"2030-01-02T{clock}Z"

@@ -41,7 +41,7 @@ class EpisodeSpec(ApiModel):
     """How often the model may answer. Without the gateway the program keeps it, or what it writes
     is counted; with Aider and Command any other number than the default is then refused."""
     startup_timeout_seconds: TimeoutSeconds = 900
-    """How long scheduling and pulling images may take."""
+    """How long pulling images and starting may take, not counting the wait for room on a node."""
 
 
 class BudgetSpec(ApiModel):

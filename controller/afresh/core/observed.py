@@ -44,7 +44,8 @@ class ContainerFacts:
 class PodFacts:
     """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget.
 
-    `scheduled`: since when it has a node; `sandboxed`: since when it has its sandbox and network.
+    `scheduled`: since when it has a node; `sandboxed`: since when it has its sandbox and network;
+    `deadline`: when its kubelet is to end it, once that has taken it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PodFacts:
     unschedulable: str | None = None
     scheduled: datetime | None = None
     sandboxed: datetime | None = None
+    deadline: datetime | None = None
     containers: tuple[ContainerFacts, ...] = ()
 
     def container(self, name: str) -> ContainerFacts | None:

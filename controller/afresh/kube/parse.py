@@ -1,6 +1,6 @@
 """From the API's dicts to the core's values. Raw dicts stop here."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from afresh.contract import codec, report
@@ -95,8 +95,19 @@ def parse_pod(pod: Manifest) -> PodFacts:
         unschedulable=_unschedulable(scheduled),
         scheduled=_since(scheduled),
         sandboxed=_since(conditions.get("PodReadyToStartContainers", {})),
+        deadline=_deadline(pod, _since(scheduled)),
         containers=tuple(_container(item) for item in _container_statuses(status)),
     )
+
+
+def _deadline(pod: Manifest, scheduled: datetime | None) -> datetime | None:
+    """When the kubelet ends the pod. It counts from when it took it, by a clock of its own."""
+    seconds = pod.get("spec", {}).get("activeDeadlineSeconds")
+    taken = pod.get("status", {}).get("startTime")
+    if not seconds or not taken:
+        return None
+    since = parse_time(taken)
+    return max(since, scheduled or since) + timedelta(seconds=seconds)
 
 
 def _container_statuses(status: Manifest) -> list[Manifest]:

@@ -1,4 +1,4 @@
-"""The Job of one episode or sync: one pod in its life, two deadlines, kept for a day."""
+"""The Job of one episode or sync: one pod in its life, whose deadline it is, kept for a day."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +67,6 @@ def build_job(parts: JobParts) -> dict[str, Any]:
     package = parts.package
     # A sync takes a second and no agent: it waits in no queue.
     queue = package.spec.queue_name if parts.members else None
-    deadline = _pod_deadline(parts)
     uid = user_id(package.metadata.uid, parts.subtask) if parts.derives_users else None
     common = labels(package.metadata.name, parts.subtask) | {
         LABEL_ATTEMPT: str(parts.attempt),
@@ -89,7 +88,6 @@ def build_job(parts: JobParts) -> dict[str, Any]:
             "completions": 1,
             "parallelism": 1,
             "suspend": queue is not None,
-            "activeDeadlineSeconds": deadline + package.spec.episode.startup_timeout_seconds,
             "ttlSecondsAfterFinished": TTL_SECONDS,
             "podReplacementPolicy": "Failed",
             # With Ignore, the Job would run the same Order again by itself, without a trace.
@@ -119,7 +117,8 @@ def build_job(parts: JobParts) -> dict[str, Any]:
                         runner_image=parts.runner_image,
                     )
                 )
-                | {"activeDeadlineSeconds": deadline},
+                # The Job has none: it would count while the pod waits for room on a node.
+                | {"activeDeadlineSeconds": _pod_deadline(parts)},
             },
         },
     }

@@ -25,7 +25,10 @@ from afresh.core.history.shared_causes import (
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 
 GRACE_PERIOD = timedelta(seconds=10)
+ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
+# A kubelet may tell late that it has ended a pod; what that has reported is paid for.
+LATE_BY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,9 +451,18 @@ def _lost(episode: Episode, now: datetime) -> Verdict | None:
     pod = episode.pod
     if episode.finished:
         return _infrastructure(NO_REPORT, episode.report)
-    if pod and pod.deleting_since and now - pod.deleting_since > NODE_LOST_AFTER:
+    if pod and is_left_by_node(pod, now):
         return _infrastructure(NODE_AWAY, episode.report)
     return None
+
+
+def is_left_by_node(pod: PodFacts, now: datetime) -> bool:
+    """Whether the pod should have ended a while ago, and its kubelet does not say that it has."""
+    since = pod.deleting_since
+    if since and now - since > NODE_LOST_AFTER:
+        return True
+    late = pod.deadline is not None and now - pod.deadline > LATE_BY
+    return late and pod.phase not in ENDED_PHASES
 
 
 def _going_on(episode: Episode) -> Running:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from afresh.api.package_status import SubtaskRecord
 from afresh.contract.pod_layout import RUNNER
 from afresh.core.decision import DeleteJob
-from afresh.core.history.classify import START_ERROR
+from afresh.core.history.classify import START_ERROR, is_left_by_node
 from afresh.core.history.transitions import is_cancelled, knows_end
 from afresh.core.observed import ContainerState, Episode, Observed
 from afresh.core.situation import Situation
@@ -61,6 +61,8 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
         return False
     pod = episode.pod
     if pod is None or pod.deleting_since or not pod.containers:
+        return True
+    if is_left_by_node(pod, now):
         return True
     # The runner cannot tell an agent that will never start from one that starts late, and waits for
     # both.
