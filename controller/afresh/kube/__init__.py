@@ -1,1 +1,1 @@
-"""Talks to Kubernetes: observes, applies, writes status, and wakes the loop."""
+"""Everything that talks to Kubernetes: observe, apply, write status, wake the loop."""

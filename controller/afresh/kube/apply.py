@@ -1,4 +1,4 @@
-"""Performs actions. The only place where the operator changes anything but status and Events."""
+"""Performs the actions of a decision. Nothing else changes more than status and Events."""
 
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -31,7 +31,7 @@ from afresh.manifests.subtask import build_subtask
 
 @dataclass
 class Applier:
-    """Actions in, API calls out. Each may be repeated: a name is a lock."""
+    """Turns actions into API calls. Each may be repeated, because names are deterministic."""
 
     kube: Kube
     cache: Cache
@@ -88,7 +88,7 @@ class Applier:
         return self.seal.put_on(build_job(parts))
 
     async def _set_gate(self, namespace: str, action: SetGate) -> None:
-        """Change one gate; another's change in between is a conflict, and all is decided anew."""
+        """Change one gate. If another package changed it in between, the step is repeated."""
         raw = self.cache.get(AGENT_CLASSES, "", action.class_name)
         if raw is None:
             return
@@ -121,7 +121,7 @@ class Applier:
         self.cache.put(kind, made)
 
     def _is_strange(self, kind: Resource, made: Manifest, body: Manifest) -> bool:
-        """Whether somebody else made it in this package's name."""
+        """Whether somebody else created it under a name of this package."""
         of_package = _identity(made)[0] == _identity(body)[0]
         is_going = "deletionTimestamp" in made["metadata"]
         return kind is JOBS and of_package and not is_going and self.cache.is_strange(kind, made)
@@ -141,14 +141,14 @@ def _class_of(seen: Observed) -> AgentClass:
 
 
 def _is_foreign(made: Manifest) -> bool:
-    """Whether it stays until somebody deletes it; what a deleted package left goes by itself."""
+    """Whether only a person can remove it; the leftovers of a deleted package are collected."""
     metadata = made["metadata"]
     owners = {owner["kind"] for owner in metadata.get("ownerReferences", [])}
     return "WorkPackage" not in owners and "deletionTimestamp" not in metadata
 
 
 def _identity(body: Manifest) -> tuple[str | None, ...]:
-    """What must be equal for "exists already" to mean "done already"."""
+    """The fields that must be equal for an existing object to count as the one asked for."""
     metadata = body["metadata"]
     owners = metadata.get("ownerReferences", [])
     return (

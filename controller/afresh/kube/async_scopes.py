@@ -1,4 +1,4 @@
-"""Servers and tasks that live as long as a block, and work that ends when all is to stop."""
+"""Servers and tasks bound to an `async with` block, and work that a stop event ends."""
 
 import asyncio
 import contextlib

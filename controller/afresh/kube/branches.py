@@ -1,8 +1,8 @@
-"""Which packages share a branch, and whose it is (S1-11).
+"""Finds the packages that share a branch, and the one that owns it (S1-11).
 
-An index over the WorkPackages that the cache knows: to find a package's rival costs the same
-however many other packages there are. Reads what it needs from the objects as they are, for an
-object that cannot be read as a whole may hold a branch too.
+An index over the WorkPackages that the cache knows: finding a package's rival costs the same
+however many packages there are. It reads raw objects, because one that cannot be parsed may hold a
+branch too.
 """
 
 from bisect import bisect_left, insort
@@ -24,7 +24,7 @@ Order = tuple[bool, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """What one package claims of its branch; one that does not `hold` it keeps nobody off."""
+    """One package's claim to its branch; only one that `holds` excludes others."""
 
     name: str
     place: Place
@@ -41,7 +41,7 @@ class Branches:
         self._holding: dict[Place, list[tuple[Order, str]]] = defaultdict(list)
 
     def put(self, package: Manifest) -> None:
-        """Take in a package as it is now."""
+        """Add or update a package."""
         self.drop(package)
         claim = _claim_of(package)
         self._claims[_key(package)] = claim
@@ -65,7 +65,7 @@ class Branches:
             del self._holding[known.place]
 
     def rival(self, namespace: str, name: str) -> str | None:
-        """Return the name of the package that has the branch of this one; None: it may have it."""
+        """Return the name of the package that owns the branch; None: this one may have it."""
         mine = self._claims.get((namespace, name))
         holding = self._holding.get(mine.place) if mine else None
         if mine is None or not holding:
@@ -74,7 +74,7 @@ class Branches:
         return first if order < mine.order else None
 
     def sharing(self, package: Manifest) -> list[str]:
-        """Return the names of the other packages at the place of this one, known or not."""
+        """Return the names of the other packages on the branch of `package`."""
         name = package["metadata"]["name"]
         return sorted(self._sharing.get(_place_of(package), set()) - {name})
 
@@ -90,14 +90,15 @@ def _claim_of(package: Manifest) -> _Claim:
         name=metadata["name"],
         place=_place_of(package),
         holds=is_at_work or not (is_over or waits_for_its_user),
-        # Two agents at a time would be in each other's way; else the oldest comes first.
+        # A package with a live episode comes first, so that two agents never work at once; then the
+        # oldest.
         order=(not is_at_work, metadata.get("creationTimestamp", ""), metadata["uid"]),
     )
 
 
 def _place_of(package: Manifest) -> Place:
     metadata, repository = package["metadata"], package["spec"].get("repository", {})
-    # Many servers take a path in any case.
+    # Many servers ignore the case of a path.
     url = normalized_url(repository.get("url", "")).casefold()
     return metadata["namespace"], url, repository.get("branch") or default_branch(metadata["name"])
 

@@ -38,11 +38,11 @@ Line = tuple[str, str, str]
 """The reason for which packages wait, their namespace and their class."""
 ENDS = ("Complete", "Failed")
 LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
-# What others refer to comes first.
+# Kinds that others refer to come first.
 WATCHED = (AGENT_CLASSES, NETWORK_POLICIES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
 OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
 """The label selector of what the operator made."""
-# Anybody may put the one label on a Job or a pod; the package's is the admission policies' concern.
+# Anybody may set the label on a Job or a pod; admission policies protect the package's.
 OF_PACKAGES = f"{OURS},{LABEL_PACKAGE}"
 """The label selector of the Jobs and pods that the operator made."""
 SELECTORS = {NETWORK_POLICIES: OURS, JOBS: OF_PACKAGES, PODS: OF_PACKAGES}
@@ -60,7 +60,7 @@ class Cache:
         self._hints: dict[str, tuple[str, Report]] = {}
         self._unfinished: set[Name] = set()
         self.branches = Branches()
-        # An answer to a request may come after the watch has told that the object is gone.
+        # The answer to a write may arrive after the watch has reported the object's deletion.
         self._gone: dict[Resource, dict[str, int]] = {kind: {} for kind in WATCHED}
         self._in_line: dict[Line, set[Name]] = defaultdict(set)
         self.waits = WaitIndex()
@@ -105,7 +105,7 @@ class Cache:
             self.waits.drop(Key(*name))
 
     def is_strange(self, kind: Resource, body: Manifest) -> bool:
-        """Whether a Job or a pod is not what the operator made, whatever it says of itself."""
+        """Whether a Job or a pod is not one that the operator made, whatever its labels say."""
         known = self._objects[kind].get(name_of(body))
         if known and _uid(known) == _uid(body):
             return _uid(body) in self._strange
@@ -118,7 +118,7 @@ class Cache:
             self._hints[job] = (pod, report)
 
     def hint(self, job: str, pod: str | None) -> Report | None:
-        """Return what was reported last from that pod of the Job, or from any where it is None."""
+        """Return the last hint from that pod of the Job; None: from any of its pods."""
         known = self._hints.get(job)
         return known[1] if known and pod in (None, known[0]) else None
 
@@ -137,14 +137,14 @@ class Cache:
     def with_reason(
         self, reason: str, *, namespace: str | None = None, class_name: str | None = None
     ) -> Iterator[Manifest]:
-        """Return the packages that say they wait for this reason, of a namespace or a class."""
+        """Return the packages whose status has this reason, in a namespace or of a class."""
         for line, names in list(self._in_line.items()):
             is_here = namespace in (None, line[1]) and class_name in (None, line[2])
             if line[0] == reason and is_here:
                 yield from [self._objects[WORK_PACKAGES][name] for name in names]
 
     def live_jobs(self) -> Iterator[Manifest]:
-        """Return the Jobs that have not ended as far as the API shows, and those on their way."""
+        """Return the Jobs that have not ended by their status, and those that are being created."""
         known = {name[1] for name in self._unfinished}
         yield from [self._objects[JOBS][name] for name in self._unfinished]
         yield from [job for name, job in list(self.claims.items()) if name not in known]
@@ -163,9 +163,9 @@ class Cache:
         return iter(list(self._objects[kind].values()))
 
     def retain(self, kind: Resource, uids: set[str], version: int) -> list[Manifest]:
-        """Forget what a list as of `version` should have held and did not; return it.
+        """Forget and return the objects that are missing from a list made at `version`.
 
-        A watch that had to list anew never says what vanished meanwhile.
+        After a watch restarts, it does not report what was deleted in between.
         """
         self._gone[kind].clear()
         gone = [
@@ -192,7 +192,7 @@ class Cache:
             self._in_line[_line_of(body)].add(name)
 
     def _note_strange(self, kind: Resource, body: Manifest) -> None:
-        """Look while all of it is here: what is kept has no template."""
+        """Check now: the cached copy has no pod template."""
         if kind in (JOBS, PODS) and self._seal.is_broken(kind, body):
             self._strange.add(_uid(body))
             if kind is JOBS:
@@ -223,7 +223,7 @@ class Cache:
 
 
 def has_ended(job: Manifest) -> bool:
-    """Whether the Job has a condition that says so."""
+    """Whether the Job has a condition that says it is Complete or Failed."""
     conditions = job.get("status", {}).get("conditions", [])
     return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
 
@@ -254,7 +254,7 @@ def _slim(kind: Resource, body: Manifest) -> Manifest:
     """Leave out what no decision reads: Orders and pod templates are large."""
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     slim: dict[str, Any] = {**body, "metadata": metadata}
-    if kind is WORK_PACKAGES:  # who gave guidance, skipped and retried stands nowhere else
+    if kind is WORK_PACKAGES:  # the only record of who gave guidance, skipped and retried
         fields = body["metadata"].get("managedFields", [])
         metadata["managedFields"] = [item for item in fields if "subresource" not in item]
     if kind is PODS:

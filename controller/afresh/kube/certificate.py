@@ -1,7 +1,7 @@
-"""Makes the key with which the operator answers by TLS, and loads it.
+"""Creates and loads the operator's TLS key.
 
-A key here is PEM text of a private key and of its certificate, which it has signed itself. Nobody
-reads names or times in it: whoever connects knows the certificate by its pin.
+A key here is the PEM text of a private key and its self-signed certificate. Clients check only the
+certificate's pin, not its names or dates.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ import ssl
 from afresh.contract.hint_request import pin_of
 from afresh.kube.errors import ConfigurationError
 
-# The operator's image has this program anyway: ca-certificates needs it. A library for X.509 would
-# be a compiled dependency more, for one key in some months.
+# The operator's image has openssl anyway, for ca-certificates. An X.509 library would be one more
+# compiled dependency, for one key every few months.
 MAKE = (
     "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
     "-batch", "-days", "36500", "-subj", "/CN=afresh-operator",
@@ -53,7 +53,7 @@ def pin_of_key(key: str) -> str:
 def server_context(key: str) -> ssl.SSLContext:
     """Return what a server needs to answer with the key. Raises ValueError if it is none."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # There is no renegotiation in this version, and both ends are ours.
+    # TLS 1.3 has no renegotiation, and both ends are ours.
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
     # The key is never in a file system: the library reads it from a file without a name.

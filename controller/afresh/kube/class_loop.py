@@ -28,7 +28,7 @@ def class_key(body: Manifest) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class ClassLoop:
-    """The steps for AgentClasses. Nothing is remembered between two of them."""
+    """The steps for AgentClasses. It keeps no state between steps."""
 
     kube: Kube
     cache: Cache

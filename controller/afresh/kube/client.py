@@ -1,4 +1,4 @@
-"""A narrow port to the API server: plain dicts in and out, few verbs, errors translated once.
+"""A small client of the API server: plain dicts in and out, few verbs, errors translated once.
 
 Owns the connection. Knows nothing of what the objects mean.
 """
@@ -26,14 +26,14 @@ from afresh.kube.kubeconfig import access
 from afresh.metrics import registry
 
 Manifest = dict[str, Any]
-# What managedFields call the commands.
+# The commands' name in managedFields.
 CLI_MANAGER = "afresh-cli"
 TIMEOUT_SECONDS = 30
 NO_ANSWER = "no answer in time"
 TRIES = 4
 FIRST_PAUSE = 0.25
 PAGE_SIZE = 500
-# A watch or a log may be silent for long.
+# A watch or a log may send nothing for a long time.
 ENDLESS = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
 
 
@@ -100,7 +100,7 @@ class Kube:
             self._refreshing.cancel()
         session = self._api.rest_client.pool_manager
         if session and session.connector:
-            # A polite end of TLS would outlive the event loop of a short command.
+            # A TLS shutdown would outlive the event loop of a short command.
             await session.connector.close(abort_ssl=True)
         await self._api.close()
 
@@ -168,8 +168,8 @@ class Kube:
     ) -> Manifest:
         """Replace `spec` or `status` of the object that was read as `old`; return the new one.
 
-        Raises ConflictError if the object has changed since, so that no decision is written that
-        rests on what is no longer so.
+        Raises ConflictError if the object has changed since, so that no outdated decision is
+        written.
         """
         meta = old["metadata"]
         patch = [
@@ -199,7 +199,7 @@ class Kube:
         )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete that very object and, in the background, what it owns. Gone already is well."""
+        """Delete the object of this UID and, in the background, what it owns; it may be gone already."""
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -244,7 +244,7 @@ class Kube:
         *,
         patience: float | aiohttp.ClientTimeout,
     ) -> Any:
-        """Return an answer that is not read yet. Raises KubeError for one that says no."""
+        """Return an answer whose body is not read yet. Raises KubeError for an error status."""
         kind = "application/json-patch+json" if method == "PATCH" else "application/json"
         request = await self._api.param_serialize(
             method,
@@ -254,7 +254,7 @@ class Kube:
             body=body,
             auth_settings=["BearerToken"],
         )
-        if method != "GET":  # asked last: a process may have slept until here
+        if method != "GET":  # checked last: the process may have been suspended until here
             patience = min(TIMEOUT_SECONDS, self.write_seconds())
             if patience <= 0:
                 raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")

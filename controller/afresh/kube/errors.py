@@ -1,4 +1,4 @@
-"""The API server's refusals, as few kinds as the loop tells apart."""
+"""The errors of the API server, one class per case that the loop distinguishes."""
 
 import json
 
@@ -8,7 +8,7 @@ class KubeError(Exception):
 
 
 class ConfigurationError(KubeError):
-    """Nothing tells how to reach an API server, or what tells it cannot be used."""
+    """There is no usable configuration for an API server."""
 
 
 class NotFoundError(KubeError):
@@ -20,7 +20,7 @@ class ConflictError(KubeError):
 
 
 class RefusedError(KubeError):
-    """The request will not be accepted however often it is made: invalid, forbidden, over quota."""
+    """The request is refused and repeating it is useless: invalid, forbidden, over quota."""
 
 
 class UnavailableError(KubeError):
@@ -36,7 +36,7 @@ class UnreadableError(Exception):
 
 
 def translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:
-    """Return the error for an answer of the API server that says no."""
+    """Return the error for an error response of the API server."""
     text = body.decode(errors="replace") if isinstance(body, bytes) else body or ""
     try:
         message = str(json.loads(text).get("message", text))

@@ -1,7 +1,7 @@
 """The kopf shell: list and watch, and nothing else. The only file that knows kopf.
 
 Every handler puts what it saw into the cache and a key into the queue; it awaits nothing and
-decides nothing. `on.event` errors are swallowed by kopf, so there is nothing in it that can fail.
+decides nothing. kopf swallows errors of `on.event` handlers, so they must not fail.
 """
 
 import asyncio
@@ -93,14 +93,14 @@ def operator_settings() -> kopf.OperatorSettings:
 
 
 class _Backoffs:
-    """Pauses without end, so that an API server that is away for long does not end the watch."""
+    """Endless pauses, so that a long outage of the API server does not end the watch."""
 
     def __iter__(self) -> Iterator[float]:
         return itertools.chain((0.5, 1, 2, 4), itertools.repeat(8))
 
 
 class EventRouter:
-    """What the handlers do with what they see."""
+    """Routes each event into the cache, and wakes the packages that it concerns."""
 
     def __init__(self, cache: Cache, queue: KeyQueue, classes: KeyQueue) -> None:
         self._cache = cache
@@ -109,7 +109,7 @@ class EventRouter:
         self.watch_lag = WatchLag()
 
     def see(self, kind: Resource, change: str | None, body: Manifest) -> None:
-        """Take in one change and wake the packages that it concerns."""
+        """Store one change and wake the packages that it concerns."""
         ran = kind is JOBS and self._cache.runs(body)
         pod = self._cache.starts.pod_of(body) if kind is PODS else None
         if change == "DELETED":
@@ -130,19 +130,19 @@ class EventRouter:
             self._queue.add(key)
 
     def _starting(self, body: Manifest) -> list[Key]:
-        """Packages that wait for a Job or a pod of the class to come as far as this one."""
+        """Packages that wait until a Job or a pod of the class has started."""
         metadata = body["metadata"]
         class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
         return waiting_to_start(self._cache, metadata["namespace"], class_name)
 
     def _at_gate(self, job: Manifest) -> list[Key]:
-        """Packages that wait for a cause of which a Job that has ended may have held the gate."""
+        """Packages that wait at a gate that this finished Job may have been trying."""
         hurried = self._cache.waits.hurry(job["metadata"]["namespace"])
         package = package_of(job)
         return hurried + (self._cache.waits.waiting_with(package) if package else [])
 
     def _line(self, kind: Resource, body: Manifest) -> list[Key]:
-        """Packages that wait for the turn that a Job or a package has given up."""
+        """Packages that wait for the place that this Job or package no longer needs."""
         metadata = body["metadata"]
         if kind is JOBS:
             class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
@@ -159,7 +159,7 @@ class EventRouter:
                 Key(item["metadata"]["namespace"], item["metadata"]["name"])
                 for item in self._cache.all(WORK_PACKAGES)
                 if item["spec"]["agentClassName"] == metadata["name"]
-                # Its Secret may be another class's too.
+                # Another class may use the same Secret.
                 or item.get("status", {}).get("reason") == Reason.GATE_CLOSED
             ]
         if kind is NETWORK_POLICIES:
@@ -172,7 +172,7 @@ class EventRouter:
         return [package] if package else []
 
     def _rivals(self, body: Manifest) -> list[Key]:
-        """Stalled packages that may go on now that this one has changed or gone."""
+        """Stalled packages that may continue, because this one has changed or was deleted."""
         namespace = body["metadata"]["namespace"]
         sharing = (Key(namespace, name) for name in self._cache.branches.sharing(body))
         return [key for key in sharing if self._waits_for_branch(key)]
@@ -183,7 +183,7 @@ class EventRouter:
 
 
 def registry_of(router: EventRouter) -> kopf.OperatorRegistry:
-    """Return a registry with one event handler per kind, all of them the waker's."""
+    """Return a registry with one event handler per kind, which all call the router."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -196,7 +196,7 @@ def registry_of(router: EventRouter) -> kopf.OperatorRegistry:
 
 
 def _service_account() -> kopf.ConnectionInfo | None:
-    """Log in as the pod's ServiceAccount, at the API server's address rather than at its name.
+    """Log in as the pod's ServiceAccount, by the API server's address instead of its name.
 
     The kubelet replaces the token long before it expires; it is read anew every ten minutes.
     """
@@ -237,7 +237,7 @@ async def watch(router: EventRouter, *, namespaces: tuple[str, ...], stop: async
         namespaces=list(namespaces),
         clusterwide=not namespaces,
         standalone=True,
-        # kopf would ask for the user's name, which a bare UID does not have.
+        # kopf would look up the user's name, and the image's UID has none.
         identity="afresh",  # type: ignore[arg-type]  # a NewType that kopf does not export
         stop_flag=stop,
     )

@@ -1,7 +1,7 @@
-"""Says whether the operator is alive, and what of it is stuck; and whether it is ready.
+"""Answers whether the operator is alive and ready, and names the part that is stuck.
 
-Each part tells by itself; nothing here looks into one. Being out of reach of the API server is not
-being stuck: a new process would be no better off.
+Each part reports its own state. An unreachable API server does not count as stuck: a restart would
+not help.
 """
 
 from collections.abc import Callable

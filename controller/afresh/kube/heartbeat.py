@@ -1,6 +1,6 @@
-"""Watches from a thread whether the event loop turns, and says where it is held up if not.
+"""Watches the event loop from a thread, and logs where it is blocked.
 
-A held-up loop answers no probe, so the kubelet ends the process; this says why.
+A blocked loop answers no probe, so the kubelet kills the process; the log then says why.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def heartbeat(held_up_seconds: float = HELD_UP_SECONDS) -> AsyncIterator[N
 
 
 class _Watch:
-    """Notes of one event loop, written by it and read by the thread."""
+    """The last beat of one event loop, written by the loop and read by the thread."""
 
     def __init__(self, loop_thread: int, held_up_seconds: float) -> None:
         self.over = threading.Event()
@@ -48,7 +48,7 @@ class _Watch:
             await asyncio.sleep(BEAT_SECONDS)
 
     def run(self) -> None:
-        """Tell of each hold-up once."""
+        """Log each blockage once."""
         told = 0.0
         while not self.over.wait(BEAT_SECONDS):
             beaten_at = self._beaten_at

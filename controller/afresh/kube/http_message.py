@@ -1,4 +1,4 @@
-"""HTTP/1.1 as the operator's listeners speak it: one small request, one answer, and the end.
+"""The HTTP/1.1 of the operator's listeners: one small request and one answer per connection.
 
 Owns the bytes of heads and the limits on them. Knows nothing of sockets, of TLS, or of time.
 """
@@ -13,12 +13,12 @@ MOST_LINE = 6144
 MOST_FIELDS = 64
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.[01]")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
-# Each says once where a request ends and whose it is.
+# Fields that must occur at most once: they say where a request ends and whose it is.
 _ONCE = ("authorization", "content-length", "host", "transfer-encoding")
 
 
 class RequestError(Exception):
-    """A request that is not answered; its status and the sentence say why."""
+    """A request that is refused, with the status and a sentence that say why."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -59,7 +59,7 @@ def message(status: int, text: str) -> Answer:
 
 
 def parse_head(head: bytes) -> Request:
-    """Parse what stands before the empty line. Raises RequestError."""
+    """Parse the head of a request. Raises RequestError."""
     first, *lines = head.split(b"\r\n")
     if len(lines) > MOST_FIELDS or max(map(len, (first, *lines))) > MOST_LINE:
         raise RequestError(431, "the request has too many fields, or too long a line")
@@ -80,7 +80,7 @@ def parse_head(head: bytes) -> Request:
 
 
 def length_of_body(request: Request, *, most: int) -> int:
-    """Return how many bytes follow the head. Raises RequestError if that is not for us."""
+    """Return the length of the body. Raises RequestError if it is invalid or not supported."""
     if "transfer-encoding" in request.fields:
         raise RequestError(501, "a body is taken with Content-Length alone")
     if request.fields.get("content-encoding", "identity") != "identity":

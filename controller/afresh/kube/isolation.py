@@ -1,7 +1,7 @@
 """Keeps the NetworkPolicies of the namespaces in which episodes run.
 
-Compares with what the watch has told, so that an episode costs no call of its own. They are never
-deleted: without episodes they select nothing.
+Compares them with the cache, so that an episode costs no extra call. They are never deleted:
+without episodes they select nothing.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from afresh.manifests.network_policy import (
 
 @dataclass
 class Isolation:
-    """The policies that the episodes of a class need in a namespace, wanted and real."""
+    """Compares and writes the policies that the episodes of a class need in a namespace."""
 
     kube: Kube
     cache: Cache
     reports: ReportPeer | None = None
 
     def holds(self, namespace: str, agent_class: AgentClass) -> bool:
-        """Tell whether they are there and say what they must."""
+        """Return whether all of them exist and are correct."""
         return not any(self._wrong(namespace, agent_class))
 
     async def establish(self, namespace: str, agent_class: AgentClass) -> None:
@@ -41,7 +41,7 @@ class Isolation:
             self.cache.put(NETWORK_POLICIES, made)
 
     def _wrong(self, namespace: str, agent_class: AgentClass) -> Iterator[Manifest]:
-        """Yield the policies to write, as they must be."""
+        """Yield the policies that are missing or differ, as they should be."""
         for policy in self._wanted(namespace, agent_class):
             known = self.cache.get(NETWORK_POLICIES, namespace, policy["metadata"]["name"])
             if known is None or not is_as_built(known, policy):
@@ -50,12 +50,12 @@ class Isolation:
     def _wanted(self, namespace: str, agent_class: AgentClass) -> Iterator[Manifest]:
         yield build_namespace_policy(namespace, self.reports)
         name = class_policy_name(agent_class.metadata.name)
-        # One that is there is emptied when the class lets out nothing more.
+        # An existing policy is emptied when the class no longer allows any egress.
         if agent_class.spec.egress or self.cache.get(NETWORK_POLICIES, namespace, name):
             yield build_class_policy(namespace, agent_class)
 
     async def _create(self, policy: Manifest) -> Manifest:
-        """Create a policy, or find the one that the watch has not told of yet."""
+        """Create a policy, or return the existing one that the watch has not reported yet."""
         metadata = policy["metadata"]
         try:
             return await self.kube.create(NETWORK_POLICIES, metadata["namespace"], policy)

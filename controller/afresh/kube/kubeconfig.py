@@ -1,7 +1,7 @@
-"""Finds out which API server to speak to, and as whom.
+"""Finds the API server and the credentials to use.
 
-Owns the order of a user's kubeconfig and a pod's own account, and what is said of a kubeconfig that
-cannot be used.
+Owns the precedence of a user's kubeconfig and a pod's own account, and the messages for a
+kubeconfig that cannot be used.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ async def access(kubeconfig: str | None, context: str | None) -> Access:
             kubeconfig or _usual(), context, client_configuration=settings
         )
         namespace = loaded.current_context["context"].get("namespace") or ""
-        # A program of the kubeconfig gives tokens that are good for minutes.
+        # Tokens from an exec plugin are valid for minutes only.
         again = config.refresh_token(loaded, settings, interval=REFRESH_SECONDS)
         return settings, namespace, asyncio.create_task(again)
-    # The loader does not ask whether a file has the form of a kubeconfig.
+    # The loader does not validate the form of a kubeconfig.
     except (config.ConfigException, yaml.YAMLError, *ODD_FILE) as error:
         raise _unconfigured(kubeconfig or _usual(), error) from error
 
@@ -54,7 +54,7 @@ def _exists(paths: str) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is a file; one that may not be looked at, or of no known home, is none."""
+    """Whether the file exists; one without permission, or below an unknown home, does not count."""
     try:
         return path.expanduser().exists()
     except (OSError, RuntimeError):
@@ -66,7 +66,7 @@ def _in_cluster() -> bool:
 
 
 def _pod_namespace() -> str:
-    path = Path(POD_NAMESPACE)  # a token that is mounted by hand comes without it
+    path = Path(POD_NAMESPACE)  # a token that was mounted by hand lacks it
     return path.read_text().strip() if path.exists() else ""
 
 
@@ -75,6 +75,6 @@ def _unconfigured(paths: str, error: Exception) -> ConfigurationError:
         return ConfigurationError(
             f"There is no kubeconfig at {paths}: name one with --kubeconfig or in KUBECONFIG."
         )
-    odd = isinstance(error, AttributeError | KeyError | TypeError)  # it tells of the loader's code
+    odd = isinstance(error, AttributeError | KeyError | TypeError)  # errors of its code
     why = "it is empty, or not in the form of a kubeconfig" if odd else error
     return ConfigurationError(f"The kubeconfig {paths} cannot be used: {why}")

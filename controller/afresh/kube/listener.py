@@ -1,6 +1,6 @@
-"""Takes small HTTP requests from anybody, and costs no more than its limits say whoever sends them.
+"""Accepts small HTTP requests from anybody, within fixed limits of memory and time.
 
-Owns who is let in, for how long, and with how many bytes. Knows nothing of what is asked for.
+Owns the limits on connections, time and bytes. Knows nothing of the routes' meaning.
 
 A general server is not enough here. aiohttp's keeps up to 127 fields of 8 KiB of a head that never
 ends, each twice, as bytes and as text, whose characters take four bytes each where one is an emoji,
@@ -34,15 +34,15 @@ from afresh.metrics import registry
 log = get_logger()
 Route = Callable[[Request], Awaitable[Answer]]
 END_OF_HEAD = b"\r\n\r\n"
-# So that the event loop turns between them.
+# So that the event loop runs in between.
 ACCEPTED_AT_ONCE = 8
 BACKLOG = 128
-# A connection counts for its address so long, however soon it ends.
+# A connection counts against its address for this long, even if it ends sooner.
 HOLD_SECONDS = 1.0
 REST_SECONDS = 1.0
-# A socket that is closed with these tells the other end at once, and nothing of it stays.
+# Closing a socket with these options resets the connection and frees its buffers at once.
 RESET = struct.pack("ii", 1, 0)
-# What TLS adds to the bytes of a request: the handshake, and the frames of some 40 records.
+# The bytes that TLS adds to a request: the handshake, and the frames of about 40 records.
 TLS_BYTES = 4096
 # One connection's objects: measured 30 KiB with TLS, whose records are of up to 16 KiB.
 CONNECTION_BYTES = 64 * 1024
@@ -50,10 +50,10 @@ CONNECTION_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a listener may be made to hold.
+    """The most that clients can make a listener hold.
 
-    `connections` at once, of which `of_one_address` have begun in one second or are still there.
-    A request is there within `read_seconds` and over after `answer_seconds` more.
+    `connections` at once, of which `of_one_address` have begun in one second or are still there. A
+    request must arrive within `read_seconds` and be answered within `answer_seconds` more.
     """
 
     connections: int = 192
@@ -106,7 +106,7 @@ class Listener:
         return bound
 
     async def close(self) -> None:
-        """End at once, whatever is under way."""
+        """Close at once, including connections that are being answered."""
         for server in self._servers:
             asyncio.get_running_loop().remove_reader(server)
             server.close()
@@ -121,7 +121,7 @@ class Listener:
                 sock, address = server.accept()
             except (BlockingIOError, InterruptedError, ConnectionError):
                 return
-            except OSError as error:  # out of file descriptors: it would be asked again at once
+            except OSError as error:  # no descriptors left: it would repeat at once
                 log.warning("not_accepted", error=str(error))
                 self._rest(server)
                 return
@@ -151,10 +151,10 @@ class Listener:
         task.add_done_callback(partial(self._ended, sock, host, clock.elapsed()))
 
     def _makes_room(self, host: str) -> bool:
-        """Whether there is room for one more of `host`, if need be in place of a busier address's.
+        """Whether `host` may have one more connection, if need be in place of a busier address's.
 
-        The oldest gives way, also one that is being answered: who never reads an answer would keep
-        its place for long, and who is honest is done in milliseconds.
+        The oldest connection is closed, even while it is answered: a client that never reads would
+        keep its place for long, and an honest one needs milliseconds.
         """
         if len(self._tasks) < self._limits.connections:
             return True
@@ -198,7 +198,7 @@ class Listener:
                 await stream.send(answer.head())
                 await stream.send(answer.body)
         except (OSError, TimeoutError):
-            return  # gone, too slow, or no TLS: there is nobody to tell
+            return  # disconnected, too slow, or not TLS: no answer is possible
 
     def _stream(self, sock: socket.socket) -> Stream:
         most = self._limits.received
@@ -207,7 +207,7 @@ class Listener:
         return TlsStream(sock, most, self._context(), server_side=True)
 
     async def _read(self, stream: Stream) -> Request | Answer:
-        """Return the request, or the answer to one that is not good."""
+        """Return the request, or the error answer to an invalid one."""
         try:
             return await read_request(stream, most=self._limits.body)
         except RequestError as error:
@@ -222,7 +222,7 @@ class Listener:
             return message(405, f"the method must be {' or '.join(methods)}")
         try:
             return await route(request)
-        except Exception:  # the top of a request: a bug in one must not stop the others
+        except Exception:  # top level of a request: a bug in one must not stop the others
             log.exception("request_failed", path=request.path)
             return message(500, "the operator failed; its log says why")
 
@@ -250,7 +250,7 @@ async def _more(stream: Stream, read: bytearray) -> None:
 
 
 def _listening(port: int, host: str | None) -> socket.socket:
-    """A socket for both families where there are two; a machine may have no IPv6."""
+    """Return a listening socket for IPv6 and IPv4, or for IPv4 where the machine has no IPv6."""
     if host is not None:
         server = socket.create_server((host, port), backlog=BACKLOG)
     else:

@@ -1,4 +1,4 @@
-"""One step of the loop for one package: observe, decide, apply, write status, tell."""
+"""One step of the loop for one package: observe, decide, apply, write status, write Events."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ WAITING_IN_LINE = frozenset({Reason.CLASS_BUSY, Reason.GATE_CLOSED})
 
 @dataclass
 class Loop:
-    """The loop's body. Nothing is remembered between two steps but what is in the cluster."""
+    """The loop's body. All state is in the cluster; nothing is kept between steps."""
 
     kube: Kube
     cache: Cache
@@ -58,7 +58,7 @@ class Loop:
     async def step(self, key: Key, *, now: datetime) -> timedelta | None:
         """Take one step towards what the package asks for; return when to look again.
 
-        Raises KubeError when something could not be done; what was learnt is written all the same.
+        Raises KubeError if an action failed; the status is written all the same.
         """
         try:
             seen = await self.observer.observe(key, now=now)
@@ -79,7 +79,7 @@ class Loop:
         if is_told or (missing and not failures.any):
             seen = await self.observer.observe(key, now=now) or seen
             decision, tried = decide(seen), []
-        # No await since the decision: nobody else has counted on what is claimed here.
+        # There was no await since the decision, so no other step has claimed the same.
         with self._claimed(seen, decision):
             left = [item for item in decision.actions if item not in tried]
             await self._apply(seen, left, failures)
@@ -95,7 +95,7 @@ class Loop:
         return decision.recheck_after
 
     def _wake_others(self, seen: Observed, decision: Decision) -> None:
-        """Let those look that wait for what this step has changed."""
+        """Wake the packages that wait for what this step has changed."""
         for action in decision.actions:
             if isinstance(action, OpenGate):
                 wait = action.wait
@@ -113,7 +113,7 @@ class Loop:
 
     @contextlib.contextmanager
     def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:
-        """Have the Jobs that other packages look for count while they are being created."""
+        """Count Jobs that are being created in what other packages observe."""
         starts = [item for item in decision.actions if isinstance(item, StartEpisode | StartSync)]
         jobs = [self.applier.job_of(seen, action) for action in starts]
         claims = {job["metadata"]["name"]: job for job in jobs}
@@ -129,7 +129,7 @@ class Loop:
     ) -> None:
         """Try every action and note what failed; after the first failure nothing starts any more.
 
-        A start that cannot be made now is refused: a webhook can be down for long.
+        An unavailable server counts as a refusal of a start: a webhook can be down for long.
         """
         for action in actions:
             starts = isinstance(action, StartEpisode | StartSync)
@@ -161,7 +161,7 @@ class Loop:
             await self._write_package(seen, decision)
 
     async def _write_package(self, seen: Observed, decision: Decision) -> None:
-        """Write what is said of the package, and tell of it at once: it is not decided again."""
+        """Write the package's status, then its Events at once: the decision is not made again."""
         status = package_status(seen, decision)
         if status != seen.package.status:
             await self._replace_status(WORK_PACKAGES, seen.package, status)
@@ -184,7 +184,7 @@ class Loop:
         self.cache.put(kind, made)
 
     async def _say_unreadable(self, key: Key, message: str, now: datetime) -> None:
-        """Stall a package that cannot be read, as the core would if it could see it."""
+        """Write Stalled for a package that cannot be read, since the core cannot decide on it."""
         raw = self.cache.get(WORK_PACKAGES, *key)
         old = raw.get("status", {}) if raw else {}
         said = {item.get("message") for item in old.get("conditions", [])}
@@ -196,7 +196,7 @@ class Loop:
         )
 
     def _tell(self, seen: Observed, decision: Decision) -> None:
-        """Write Events beside the loop: nobody waits for them, and losing one loses nothing."""
+        """Write Events in the background: nothing waits for them, and losing one does no harm."""
         for note in decision.notes:
             task = asyncio.create_task(self._write_event(seen, note))
             self._telling.add(task)
@@ -221,8 +221,8 @@ class Loop:
 class _Failures:
     """What failed in one step.
 
-    `refusal`: the API server did not take something, and the status says so. `passing`: a conflict,
-    or a server that does not answer; nothing is recorded, and the step is taken again.
+    `refusal`: the API server refused an action; the status shows it. `passing`: a conflict, or a
+    server that does not answer; it is not recorded, and the step is repeated.
     """
 
     refusal: KubeError | None = None
@@ -235,7 +235,7 @@ class _Failures:
 
 
 def _without_starts(seen: Observed, failure: KubeError) -> tuple[Observed, Decision]:
-    """Decide again knowing that nothing can be created now, so that the status claims nothing."""
+    """Decide again without starts, so that the status does not claim what was not created."""
     known = replace(seen, obstacle=steady(str(failure)))
     return known, decide(known)
 

@@ -1,4 +1,4 @@
-"""What the gauges of the metrics read of the operator's view of the cluster. Writes nothing."""
+"""The read-only view of the cache that the metrics' gauges use."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Reads all that one decision rests on into one `Observed`."""
+"""Reads everything that one decision needs into one `Observed`."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -50,7 +50,7 @@ K = TypeVar("K", bound=KubernetesObject)
 
 @dataclass
 class Observer:
-    """Reads from the cache, and from the API server where only that can tell."""
+    """Reads from the cache, and from the API server what the cache cannot know."""
 
     kube: Kube
     cache: Cache
@@ -62,9 +62,9 @@ class Observer:
         self._start_events = StartEvents(self.kube)
 
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
-        """Return what is known of the package now, or None if there is none.
+        """Return the observation of the package, or None if it does not exist.
 
-        Raises UnreadableError, and KubeError where the API server had to be asked in vain.
+        Raises UnreadableError, and KubeError if the API server had to be asked and failed.
         """
         raw = self.cache.get(WORK_PACKAGES, *key)
         if raw is None:
@@ -72,7 +72,7 @@ class Observer:
         package = parse(WorkPackage, raw)
         episodes = await self._episodes(key, package, now)
         agent_class = self._agent_class(package.spec.agent_class_name)
-        # From here to the decision nothing waits, so what packages share cannot change meanwhile.
+        # There is no await from here to the decision, so shared state cannot change meanwhile.
         return Observed(
             now=now,
             package=package,
@@ -109,7 +109,7 @@ class Observer:
             )
             for job in jobs
         ]
-        # A deleted Job's pod has its grace period; until it has ended, so has its episode not.
+        # A deleted Job's pod may use its grace period; the episode ends with the pod.
         orphans = [
             parse_orphan(pod)
             for left in pods.values()
@@ -120,9 +120,9 @@ class Observer:
         return (*episodes, *ours)
 
     def _jobs(self, key: Key, package: WorkPackage) -> list[Manifest]:
-        """The package's Jobs. One that has ended and cannot be read any more is no one's concern.
+        """Return the package's Jobs, without those that have ended and cannot be parsed.
 
-        Its record is what counts; another version's operator may have made it.
+        Such a Job's record counts; an operator of another version may have made the Job.
         """
         mine = [
             job
@@ -134,9 +134,9 @@ class Observer:
         return [job for job in mine if not has_ended(job) or is_readable(job)]
 
     def _refuse_strange_jobs(self, key: Key, package: WorkPackage) -> None:
-        """Raise UnreadableError where a Job that is not ours stands in the place of one of ours.
+        """Raise UnreadableError if a Job that we did not make has the name of one of ours.
 
-        Any other is nobody's concern, until a name of ours is taken.
+        Other strange Jobs are ignored.
         """
         running = _running(package)
         if not running:
@@ -156,13 +156,14 @@ class Observer:
                 raise UnreadableError(_not_ours("Job", job))
 
     def _pod_of(self, package: WorkPackage, job: Manifest, pods: list[Manifest]) -> Manifest | None:
-        """The Job's pod. Raises UnreadableError if there is only one that is none of the Job's."""
+        """Return the Job's pod. Raises UnreadableError if the only pod found is not the Job's."""
         strange = [pod for pod in pods if self.cache.is_strange(PODS, pod)]
         if not strange:
             return _pod_of(job, pods)
         found = _pod_of(job, [pod for pod in pods if pod not in strange])
         taken = _pod_of(job, strange)
-        # The Job controller counts any pod: the Job may have ended while its own pod works.
+        # The Job controller counts any matching pod, so the Job may end while its own pod still
+        # works.
         is_told = found and (_has_ended(found) or not has_ended(job))
         if is_told or taken is None:
             return found
@@ -191,13 +192,13 @@ class Observer:
         return parse_episode(job, fresh_pod, hint=hint, refusal=refusal)
 
     def _hint(self, job: Manifest, pod: Manifest | None) -> Report | None:
-        """What the pod's runner has reported; a Job that goes on may have a new pod."""
+        """Return the hint of this pod's runner; a Job that still runs may have a new pod."""
         if pod is None and not has_ended(job):
             return None
         return self.cache.hint(job["metadata"]["uid"], pod["metadata"]["uid"] if pod else None)
 
     async def _look_for_lost_jobs(self, key: Key, package: WorkPackage) -> None:
-        """Make sure that a Job and its pod are really gone before the cache's word is taken."""
+        """Ask the API server whether a Job and its pod that the cache lacks are really gone."""
         running = _running(package)
         if not running:
             return
@@ -225,19 +226,19 @@ def parse(kind: type[K], raw: Manifest) -> K:
 
 
 def _running(package: WorkPackage) -> dict[str, int]:
-    """The attempts of the subtasks that are in an episode as far as is recorded."""
+    """The attempts of the subtasks that are in an episode by their records."""
     return {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
 
 
 def _take_out(running: dict[str, int], item: Manifest) -> None:
-    """Take out of `running` what the Job or the pod is the episode of."""
+    """Remove from `running` the attempts whose Job or pod this is."""
     for member in members_of(item):
         if running.get(member.subtask) == member.attempt:
             del running[member.subtask]
 
 
 def _names_of(package: WorkPackage) -> set[str]:
-    """The names of the Jobs of the last attempts: an episode has that of its first subtask."""
+    """The names of the last attempts' Jobs; a batch's Job is named after its first subtask."""
     metadata = package.metadata
     return {
         job_name(metadata.name, record.id, record.attempts, metadata.uid)
@@ -262,13 +263,13 @@ def _controller(item: Manifest) -> str | None:
 
 
 def _pod_of(job: Manifest, pods: list[Manifest]) -> Manifest | None:
-    """The Job's pod. One that a queue took away before the Job ran again tells nothing of it."""
+    """The Job's pod, without pods of an earlier run that a queue has ended."""
     current = [pod for pod in pods if not _is_of_former_run(pod, job)]
     return max(current, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
 
 def _is_of_former_run(pod: Manifest, job: Manifest) -> bool:
-    """Whether the Job was suspended and let run again since the pod was made."""
+    """Whether the Job was suspended and resumed since the pod was created."""
     if "deletionTimestamp" not in pod["metadata"] or job["spec"].get("suspend") or has_ended(job):
         return False
     since = job.get("status", {}).get("startTime")
@@ -284,7 +285,7 @@ def _told(episode: Episode) -> bool:
 
 
 def _unrecorded(package: WorkPackage, episode: Episode) -> bool:
-    """Whether a record still waits for this episode's end."""
+    """Whether a record lacks this episode's end."""
     if not episode.members:
         sync = package.status.plan_sync
         return sync is None or episode.attempt > sync.attempts
@@ -300,9 +301,9 @@ def _waits(record: SubtaskRecord | None, member: Member) -> bool:
 
 
 def _is_named_so(package: WorkPackage, job: Manifest) -> bool:
-    """Whether the Job has the name of its episode; one that says of none is told of elsewhere.
+    """Whether the Job is named after its episode; one without an episode is handled elsewhere.
 
-    A copy of an older package's Job, which had the same name, does not.
+    A copy of the Job of an earlier package of the same name is not.
     """
     if not is_readable(job):
         return True

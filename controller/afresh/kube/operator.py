@@ -1,4 +1,4 @@
-"""Puts the operator together and runs it until it is told to stop."""
+"""Assembles the operator and runs it until it is told to stop."""
 
 import asyncio
 import signal
@@ -48,8 +48,8 @@ METRICS_LIMITS = Limits(connections=48, of_one_address=32)
 async def run(settings: Settings, *, stuck_seconds: float = STUCK_SECONDS) -> int:
     """Run the operator until SIGTERM or SIGINT, and return its exit status.
 
-    Any process death at any instant is allowed. The status is 1 if another operator may lead now:
-    a new process waits for its turn.
+    The process may die at any instant. The status is 1 if another operator may lead now: the
+    restarted process waits for the Lease.
     """
     stop = asyncio.Event()
     running = asyncio.get_running_loop()
@@ -124,7 +124,7 @@ def _stuck(queue: KeyQueue, seconds: float) -> str | None:
 
 
 def _loop(settings: Settings, kube: Kube, keys: ReportKeys, cache: Cache, queue: KeyQueue) -> Loop:
-    # Where Reports go to a Service, the operator is a pod, and this its namespace.
+    # With a Service for Reports, the operator is a pod and this is its namespace.
     peer = ReportPeer(namespace=kube.namespace, port=settings.report_port)
     isolation = Isolation(kube=kube, cache=cache, reports=peer if settings.report_url else None)
     return Loop(
@@ -160,7 +160,7 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
     """Reconcile keys one after another. A failure of one key is no failure of the loop."""
     while True:
         key = await queue.get()
-        # Every line that is logged on the way has it, Events beside the loop included.
+        # Every log line of the step has it, also those of background Events.
         structlog.contextvars.bind_contextvars(**_named(key))
         began = time.perf_counter()
         registry.ACTIVE_WORKERS.labels(controller).inc()
@@ -172,7 +172,7 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
                 queue.add_after(key, again)
                 result = "requeue_after"
         except ConflictError as error:
-            # Something changed meanwhile: look again. That it always does is worth a word.
+            # Something changed meanwhile: look again. Repeated conflicts are worth a log line.
             if queue.retry(key) % MANY_CONFLICTS == 0:
                 log.warning("not_reconciled", error=str(error))
             result = "requeue"
@@ -180,7 +180,7 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
             log.warning("not_reconciled", error=str(error))
             queue.retry(key)
             result = "error"
-        except Exception:  # the loop's top: a bug in one package must not stop the others
+        except Exception:  # top level of the loop: a bug in one package must not stop the others
             log.exception("reconcile_failed")
             queue.retry(key)
             result = "error"
@@ -190,7 +190,7 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
 
 
 def _named(key: Key) -> dict[str, str]:
-    """What a log line says of a key: a class is in no namespace."""
+    """The log fields of a key: a class has no namespace."""
     return {"package": str(key)} if key.namespace else {"agent_class": key.name}
 
 

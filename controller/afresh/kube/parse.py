@@ -1,4 +1,4 @@
-"""From the API's dicts to the core's values. Raw dicts stop here."""
+"""Parses the API's dicts into the core's values. Raw dicts go no further."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,7 +32,7 @@ from afresh.manifests.metadata import read_batch
 def parse_episode(
     job: Manifest, pod: Manifest | None, *, hint: Report | None, refusal: str | None
 ) -> Episode:
-    """Return one Job and its pod as the core sees them. The hint gives way to the pod's Report."""
+    """Return one Job and its pod as the core sees them. The pod's Report overrides the hint."""
     metadata, spec, status = job["metadata"], job["spec"], job.get("status", {})
     conditions = _true_conditions(status)
     failed = conditions.get("Failed")
@@ -71,14 +71,14 @@ def parse_orphan(pod: Manifest) -> Episode | None:
 
 
 def _latest(written: Report | None, hint: Report | None) -> Report | None:
-    """What was written at the end holds, unless it was not the end and the hint was."""
+    """Return the Report or the hint: the Report, unless only the hint is of the episode's end."""
     if written is None or (hint and hint.final and not written.final):
         return hint
     return written
 
 
 def parse_pod(pod: Manifest) -> PodFacts:
-    """Return what a pod's status shows."""
+    """Return the facts of a pod's status."""
     metadata, status = pod["metadata"], pod.get("status", {})
     conditions = {item["type"]: item for item in status.get("conditions", [])}
     disruption = conditions.get("DisruptionTarget", {})
@@ -111,7 +111,7 @@ def _deadline(pod: Manifest, scheduled: datetime | None) -> datetime | None:
 
 
 def _container_statuses(status: Manifest) -> list[Manifest]:
-    """Those that come first, which others have added, and those that run side by side."""
+    """The statuses of the init containers, which others have added, and of the containers."""
     return [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
 
 
@@ -145,7 +145,7 @@ def attempt_of(item: Manifest) -> int:
 
 
 def is_readable(item: Manifest) -> bool:
-    """Whether a Job or a pod still says which episode it is."""
+    """Whether a Job or a pod has valid labels and annotations of an episode."""
     try:
         _facts(item)
     except UnreadableError:
@@ -154,14 +154,14 @@ def is_readable(item: Manifest) -> bool:
 
 
 def _facts(item: Manifest) -> dict[str, Any]:
-    """What labels and annotations say of an episode. Raises UnreadableError."""
+    """Read an episode's facts from labels and annotations. Raises UnreadableError."""
     metadata = item["metadata"]
     labels, notes = metadata.get("labels", {}), metadata.get("annotations", {})
     budget = notes.get(ANNOTATION_BUDGET)
     try:
         return {
             "attempt": int(labels[LABEL_ATTEMPT]),
-            # Only a sync has no subtask, and no batch.
+            # Only a sync has neither a subtask nor a batch.
             "members": read_batch(notes[ANNOTATION_BATCH]) if labels[LABEL_SUBTASK] else (),
             "mode": ContextMode(notes[ANNOTATION_MODE]) if ANNOTATION_MODE in notes else None,
             "generations": notes.get(ANNOTATION_GENERATIONS, ""),

@@ -1,6 +1,6 @@
-"""A queue of keys: each key is worked on by one worker at a time, and never waits twice.
+"""A queue of keys: one worker at a time per key, and a key is queued at most once.
 
-A key that is added while it is worked on is handed out again afterwards, so nothing is missed.
+A key that is added while it is worked on is returned again afterwards, so no change is lost.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class KeyQueue:
         self._meter = QueueMeter(controller)
 
     def add(self, key: Key) -> None:
-        """Hand `key` out as soon as a worker is free."""
+        """Queue `key` for the next free worker."""
         self._due.pop(key, None)
         self._meter.added(key)
         if key in self._working:
@@ -51,7 +51,7 @@ class KeyQueue:
         self._changed.set()
 
     def add_after(self, key: Key, delay: timedelta) -> None:
-        """Hand `key` out after `delay`, unless it is added or due earlier anyway."""
+        """Queue `key` after `delay`, unless it is added or due earlier."""
         due = asyncio.get_running_loop().time() + delay.total_seconds()
         if due >= self._due.get(key, float("inf")):
             return
@@ -60,9 +60,9 @@ class KeyQueue:
         self._changed.set()
 
     def retry(self, key: Key) -> int:
-        """Hand `key` out again later, the later the more often it has failed in a row.
+        """Queue `key` again after a pause that grows with its failures in a row.
 
-        Returns how often that is.
+        Returns the number of failures in a row.
         """
         self._meter.retried()
         failures = self._failures.get(key, 0)
@@ -72,7 +72,7 @@ class KeyQueue:
         return failures + 1
 
     def forget(self, key: Key) -> None:
-        """Note that `key` was reconciled well."""
+        """Reset the failures of `key`."""
         self._failures.pop(key, None)
 
     async def get(self) -> Key:
@@ -89,7 +89,7 @@ class KeyQueue:
             await self._until_changed()
 
     def done(self, key: Key) -> None:
-        """Give `key` back."""
+        """End the work on `key`."""
         self._working.pop(key, None)
         self._meter.done(key)
         if key in self._again:

@@ -1,7 +1,7 @@
 """The keys that all operators share by one Secret: the report endpoint's, and the seals'.
 
-Owns what stands in that Secret, the only one that the operator reads. Orders pin both keys, so an
-episode that began before the change of a key knows the one that follows.
+Owns the content of that Secret, the only one that the operator reads. Orders pin both keys, so an
+episode that began before a rotation knows the next key.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class KeyPair:
 
 
 class ReportKeys:
-    """The keys as they stand in the Secret `name`; without a name, keys of this process alone."""
+    """The keys in the Secret `name`; without a name, keys of this process alone."""
 
     def __init__(self, kube: Kube, name: str | None) -> None:
         self._kube = kube
@@ -65,7 +65,7 @@ class ReportKeys:
                 await asyncio.sleep(TRY_SECONDS)
 
     async def keep(self) -> None:
-        """Follow the Secret, and change the key in time; until cancelled."""
+        """Follow the Secret and rotate the key in time, until cancelled."""
         while self._name:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -103,7 +103,7 @@ class ReportKeys:
                 try:
                     await self._write(found, wanted)
                 except ConflictError:
-                    continue  # another operator was first: its key holds
+                    continue  # another operator was first: use its key
                 log.info("report_key_written", secret=self._name)
                 stored = wanted
             if stored:
@@ -114,10 +114,10 @@ class ReportKeys:
         raise ConflictError(f"the Secret {self._name} changes all the time")
 
     async def _wanted(self, stored: KeyPair | None, seal: str | None) -> KeyPair:
-        if stored is None:  # emptied by hand: episodes know the keys that were there
+        if stored is None:  # emptied by hand: running episodes have pinned the keys that were there
             pair = self._pair or await _fresh()
             return replace(pair, seal=seal) if seal else pair
-        if abs(clock.now() - stored.since) < LIFE:  # clocks differ; one may have been far ahead
+        if abs(clock.now() - stored.since) < LIFE:  # clocks differ, and one may have been far ahead
             return stored
         return KeyPair(stored.following, await make_key(), clock.now(), stored.seal)
 

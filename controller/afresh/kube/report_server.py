@@ -46,7 +46,8 @@ class ReportServer:
             told = report.parse(request.body.decode())
         except (codec.ContractError, UnicodeDecodeError) as error:
             return _answer(400, str(error))
-        # No agent is told its episode's name: none can have the API server review made-up tokens.
+        # Agents do not know their episode's name, so none can make the API server review forged
+        # tokens.
         if not self.cache.has_job(told.episode):
             return _answer(401, NOT_OF_THIS_POD)
         try:
@@ -64,7 +65,7 @@ class ReportServer:
         return _answer(202, "noted")
 
     async def _reporter(self, token: str) -> Manifest | None:
-        """The pod whose token this is, or None if it is nobody's."""
+        """Return the pod that the token belongs to, or None if it is invalid."""
         review = await self.kube.create(
             TOKEN_REVIEWS,
             None,

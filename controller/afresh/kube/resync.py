@@ -1,7 +1,7 @@
-"""Lists everything once before the loop starts, and now and then again.
+"""Lists everything once before the loop starts, and again at intervals.
 
-The first list makes the cache whole, so that absence means absence. The later ones find what a
-watch has missed.
+The first list completes the cache, so that an object not in it does not exist. The later ones find
+what a watch has missed.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Resync:
         while True:
             try:
                 await self.sweep()
-            except Exception:  # the loop's top: what is odd today must not end resyncing for good
+            except Exception:  # top level of the loop: one error must not end resyncing for good
                 log.exception("not_resynced")
             await self._until_next()
 
@@ -59,7 +59,7 @@ class Resync:
                 return
 
     async def sweep(self) -> None:
-        """List everything again, and find what the watch has not told. Raises KubeError."""
+        """List everything again, and find what the watch has not reported. Raises KubeError."""
         for kind in WATCHED:
             try:
                 uids, version = await self._see_all(kind, owes=True)
@@ -71,7 +71,7 @@ class Resync:
                 self.router.see(kind, "DELETED", item)
 
     async def _see_all(self, kind: Resource, *, owes: bool) -> tuple[set[str], int]:
-        """Show the waker everything there is; return the UIDs, and the oldest version of a list.
+        """Pass every object to the router; return the UIDs, and the oldest version of a list.
 
         A page at a time, so that thousands of Jobs are never in memory with their Orders.
         """

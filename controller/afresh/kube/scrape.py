@@ -1,7 +1,7 @@
 """The answer to a scrape of the metrics.
 
-Owns how often they are looked up: whoever asks at once gets the same text, so that many who ask, or
-who read their answers slowly, cost no more than one a second.
+Owns how often metrics are computed: at most once a second, and simultaneous requests share the
+text, so that many or slow clients cost no more.
 """
 
 from prometheus_client import CollectorRegistry

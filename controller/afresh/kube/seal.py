@@ -1,7 +1,7 @@
-"""The seal on what the operator makes: whether a Job or a pod is still what it made.
+"""The seal: a MAC (HMAC-SHA256) on each Job and pod, which shows that the operator made it.
 
-Labels and owners can be written by whoever makes Jobs. The seal is a keyed digest in an annotation
-of the Job and of its pod, over everything on which their word rests. Owns what that is. What
+Whoever may create Jobs can write labels and owners. The seal is in an annotation of the Job and of
+its pod, over every field that the operator relies on. Owns the choice of these fields. What
 admission and queues add at any time (defaults, sidecars, tolerations, resources) is not part of it.
 """
 
@@ -16,14 +16,15 @@ from afresh.kube.client import JOBS, Manifest, Resource
 
 OURS = (RUNNER, AGENT, VERIFY)
 WORDS = "afresh.dev/"
-# What the API server fills in, writes in another way, or leaves out where it is old.
+# Fields that the API server defaults or normalizes, or that an old one drops.
 UNSTEADY = frozenset(
     {"defaultMode", "apiVersion", "sizeLimit", "recursiveReadOnly", "mountPropagation"}
 )
 MESSAGE_PATH, MESSAGE_POLICY = "/dev/termination-log", "File"
-# Where webhooks put tokens and authorities, and no program looks for code.
+# Directories into which webhooks mount tokens and certificates, and from which no program loads
+# code.
 INJECTED = ("/var/run/secrets/", "/run/secrets/", "/etc/ssl/", "/etc/pki/")
-# Variables by which a program loads other code, or does other things than it is told.
+# Variables that make a program load other code or behave otherwise.
 LOADS = ("LD_", "PYTHON", "GIT_", "AFRESH_", "BASH_", "NODE_OPTIONS", "PATH", "ENV", "HOME")
 OF_POD = ("hostAliases", "hostIPC", "hostNetwork", "hostPID", "shareProcessNamespace")
 OF_CONTAINER = (
@@ -42,20 +43,20 @@ OF_CONTAINER = (
 
 
 class Seal:
-    """Seals Jobs and tells sealed ones from others. Without a key nothing is sealed or doubted."""
+    """Seals Jobs, and checks the seals of Jobs and pods. Without a key it does neither."""
 
     def __init__(self, key: bytes | None, *, doubts: bool = True, since: str | None = None) -> None:
-        """Use `key`. Not `doubts`: seal, and take everything for the operator's own.
+        """Use `key`. Not `doubts`: seal Jobs, and check nothing.
 
         What is older than the Secret of the key (`since`, as the API server writes times) was made
-        by an operator that has been removed: it cannot have this key's seal, and is believed.
+        by an operator that has been removed: it cannot have this key's seal, and is accepted.
         """
         self._key = key
         self._doubts = doubts
         self._since = since
 
     def put_on(self, job: Manifest) -> Manifest:
-        """Return the Job with its seal, which its pod will have as well."""
+        """Return the Job with the seal on it and on its pod template."""
         if self._key is None:
             return job
         template = job["spec"]["template"]
@@ -71,7 +72,7 @@ class Seal:
         }
 
     def is_broken(self, kind: Resource, body: Manifest) -> bool:
-        """Whether a Job or a pod is not, or no longer, what an operator with this key made."""
+        """Whether a Job or a pod was not made by an operator with this key, or was changed."""
         if self._key is None or not self._doubts or self._is_older(body):
             return False
         try:
@@ -122,7 +123,7 @@ def _with_seal(metadata: Manifest, seal: str) -> Manifest:
 
 
 def _words(metadata: Manifest, *, without_order: bool = False) -> dict[str, dict[str, str]]:
-    """The labels and annotations of our own, without the seal itself."""
+    """Our own labels and annotations, without the seal itself."""
     left_out = {ANNOTATION_SEAL, *(ONLY_ON_POD if without_order else ())}
     return {
         part: {
@@ -142,7 +143,7 @@ def _names(container: Manifest) -> list[str]:
 
 
 def _essence(spec: Manifest, names: dict[str, list[str]]) -> Any:
-    """What of a pod's spec its word rests on."""
+    """The fields of a pod's spec that the operator relies on."""
     ours = [item for item in spec["containers"] if item["name"] in OURS]
     mounts = [mount for item in ours for mount in item.get("volumeMounts", [])]
     volumes = {mount["name"] for mount in mounts if not _may_be_injected(mount["mountPath"])}
@@ -209,7 +210,7 @@ def _unless(value: Any, usual: str) -> Any:
 
 
 def _steady(value: Any) -> Any:
-    """Return the value as it is alike before and after the API server has stored it."""
+    """Return the value without fields that differ before and after the API server stored it."""
     if isinstance(value, dict):
         items = {key: _steady(item) for key, item in value.items() if key not in UNSTEADY}
         return {key: item for key, item in items.items() if not _is_absent(item)}

@@ -1,7 +1,7 @@
-"""What the packages share with each other: a credential's gate, and the episodes of a class.
+"""Computes what packages share with each other: gates, and the places of a class.
 
-Looks at what is known of all packages at one instant. Everything here is synchronous, so that no
-two packages can take the same place.
+Reads the cache of all packages at one instant. Everything here is synchronous, so that no two
+packages take the same place.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ MOST_WITHOUT_NODE = 10
 def shared_limits(
     cache: Cache, package: WorkPackage, agent_class: AgentClass, now: datetime
 ) -> SharedLimits:
-    """Return what `package` finds of the others."""
+    """Return the shared limits as they concern `package`."""
     key = Key(package.metadata.namespace, package.metadata.name)
     class_name, gate = _gate(cache, key.namespace, agent_class)
     waits = _waits(cache, package, agent_class)
@@ -51,7 +51,7 @@ def shared_limits(
 
 
 def _waits(cache: Cache, package: WorkPackage, agent_class: AgentClass) -> tuple[SharedWait, ...]:
-    """The closed gates of everything that the package depends on."""
+    """Return the closed gates of all shared causes that the package depends on."""
     gates = [
         (package.metadata.namespace, str(cause), key)
         for cause, key in keys_of(package, agent_class)
@@ -61,7 +61,7 @@ def _waits(cache: Cache, package: WorkPackage, agent_class: AgentClass) -> tuple
 
 
 def _is_tried(cache: Cache, namespace: str, wait: SharedWait) -> bool:
-    """Whether a Job that runs waits at the gate, or tries it."""
+    """Whether a running Job waits at the gate or tries it."""
     probe = probe_text(wait)
     if cache.starts.tries(namespace, probe) or probe in _claimed(cache, namespace, ANNOTATION_GATE):
         return True
@@ -70,7 +70,7 @@ def _is_tried(cache: Cache, namespace: str, wait: SharedWait) -> bool:
 
 
 def _claimed(cache: Cache, namespace: str, annotation: str) -> list[str]:
-    """What the Jobs are marked with that are being created at this moment."""
+    """The annotations of the Jobs that are being created at this moment."""
     return [
         job["metadata"].get("annotations", {}).get(annotation, "")
         for job in cache.claims.values()
@@ -104,7 +104,7 @@ def _name(job: Manifest) -> tuple[str, str]:
 
 
 def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
-    """Return whom to wake when the line for an episode of the class may have moved.
+    """Return the packages to wake when a place of the class may be free.
 
     The package that has waited longest for its turn, and of those that wait at the gate of the
     class's Secret in the namespace the one whose last episode began longest ago.
@@ -118,9 +118,9 @@ def next_in_line(cache: Cache, namespace: str, class_name: str) -> list[Key]:
 
 
 def waiting_to_start(cache: Cache, namespace: str, class_name: str) -> list[Key]:
-    """Return whom to wake when a pod of the class has got a node, or has started.
+    """Return the packages to wake when a pod of the class was scheduled or has started.
 
-    No more than may start: each of them wakes the next ones when its pod has a node.
+    No more than may start: each of them wakes the next when its pod is scheduled.
     """
     waiting = chain.from_iterable(
         cache.with_reason(reason, namespace=namespace, class_name=class_name)
@@ -192,10 +192,10 @@ def _waiting_for(cache: Cache, class_name: str) -> list[Key]:
 
 
 def _turn(cache: Cache, class_name: str, key: Key) -> tuple[str, ...]:
-    """Who comes first: whose last episode began longest ago; among those without, the oldest.
+    """The sort key for turns: by the start of the last episode, or by age without one.
 
-    The namespace's last one of the class counts first: packages are cheap to make, and nobody may
-    keep other namespaces waiting by making many.
+    The namespace's last one of the class counts first: else a namespace with many packages would
+    delay the others.
     """
     return cache.starts.last(key.namespace, class_name), *_last_and_created(cache, key), *key
 

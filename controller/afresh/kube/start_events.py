@@ -1,7 +1,7 @@
-"""Why a Job or a pod does not start, where only Events tell.
+"""Finds why a Job or a pod does not start, if only Events show it.
 
-Owns when they are read: not where the Job's and the pod's own status say it, and otherwise a few
-times, later and later. For use within one event loop.
+Owns when Events are read: not if the status of the Job or the pod says it, else a few times with
+growing pauses. For use within one event loop.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from afresh.kube.cache import has_ended
 from afresh.kube.client import EVENTS, Kube, Manifest
 from afresh.kube.parse import parse_time
 
-# They are not there at once.
+# Events appear with a delay.
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(seconds=600)
-# What the kubelet says of a container that it has not come to yet.
+# The kubelet's reasons for a container that it has not started on yet.
 SAYS_NOTHING = frozenset({"", "ContainerCreating", "PodInitializing"})
 MOST_KEPT = 10_000
 
@@ -62,13 +62,13 @@ class StartEvents:
         return steady(newest["message"]) if newest else None
 
     def _forget_some(self) -> None:
-        """Jobs that have gone are never asked about again."""
+        """Drop the entries of Jobs that no longer exist."""
         while len(self._looks) > MOST_KEPT:
             del self._looks[next(iter(self._looks))]
 
 
 def _is_silent(job: Manifest, pod: Manifest | None) -> bool:
-    """Whether the Job should have a pod at work, and neither says why it has not."""
+    """Whether the Job should have a started pod, and neither status says why it has none."""
     if job["spec"].get("suspend") or has_ended(job) or job.get("status", {}).get("conditions"):
         return False
     if pod is None:

@@ -1,7 +1,7 @@
-"""Which Jobs have not started yet, and which kinds of pods have started before.
+"""An index of the Jobs that have not started yet, and of the kinds of pods that have.
 
-Owns the counts that slow start and the limit on pods without a node rest on, by class and
-namespace, so that no step looks at all Jobs. For use within one event loop.
+Owns the counts for slow start and for the limit on pods without a node, by class and namespace, so
+that no step reads all Jobs. For use within one event loop.
 """
 
 import re
@@ -27,9 +27,10 @@ Kind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Pod:
-    """What matters of a pod: whether it has a node, and whether its containers have started.
+    """Whether a pod has a node, and whether its containers have started.
 
-    `is_hopeless`: no node can ever hold it. It takes nobody's place; its shape has a gate.
+    `is_hopeless`: no node can ever hold it. It does not count against the limit; its shape has a
+    gate.
     """
 
     has_node: bool
@@ -38,7 +39,7 @@ class _Pod:
 
 
 class StartIndex:
-    """Jobs on their way to a started pod."""
+    """The Jobs that have no started pod yet."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Manifest] = {}
@@ -50,7 +51,7 @@ class StartIndex:
         self._last: dict[Name, str] = {}
 
     def put_job(self, job: Manifest, *, runs: bool) -> None:
-        """Take in a Job; one that does not run counts for nothing."""
+        """Add or update a Job; one that does not run is not counted."""
         uid = job["metadata"]["uid"]
         self.drop_job(job)
         last = self._last.get(_class_in(job), "")
@@ -74,7 +75,7 @@ class StartIndex:
         return self._pods.get(_job_of(pod) or "")
 
     def put_pod(self, pod: Manifest) -> None:
-        """Take in a pod."""
+        """Add or update a pod."""
         owner = _job_of(pod)
         if owner is None:
             return
@@ -152,7 +153,7 @@ def generation_of(body: Manifest) -> int:
     """Return the generation of the class that a Job or a pod was made from; 0 if none is told."""
     text = body["metadata"].get("annotations", {}).get(ANNOTATION_GENERATIONS, "")
     of_class = text.partition("/")[2]
-    # Whoever may make pods may have written it.
+    # The label may be forged by whoever may create pods.
     return int(of_class) if _NUMBER.fullmatch(of_class) else 0
 
 

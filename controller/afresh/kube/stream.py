@@ -1,4 +1,4 @@
-"""The two ends of a connection: bytes in, bytes out, with TLS or without, and no more than agreed.
+"""A connection, with TLS or without, that receives a bounded number of bytes.
 
 Owns how TLS is spoken: through buffers of this module. asyncio's own TLS sets 256 KiB aside for
 each connection and reads as much ahead; here a connection may send `most` bytes in all, so that
@@ -18,7 +18,7 @@ WRITE_BYTES = 16384
 
 
 class TooMuchError(OSError):
-    """The other end has sent more than a connection may."""
+    """The peer has sent more bytes than a connection may."""
 
 
 class Stream:
@@ -31,7 +31,7 @@ class Stream:
         self._left = most
 
     async def open(self) -> None:
-        """Do what comes before the first byte. Raises OSError."""
+        """Prepare the connection before the first byte. Raises OSError."""
 
     async def receive(self) -> bytes:
         """Return some bytes; none at the end. Raises OSError."""
@@ -78,7 +78,7 @@ class TlsStream(Stream):
         return self._tls.getpeercert(binary_form=True) or b""
 
     async def _do(self, act: Callable[[], T]) -> T:
-        """Act once enough has come for it."""
+        """Run one TLS operation, and receive until it has enough bytes."""
         while True:
             try:
                 done = act()

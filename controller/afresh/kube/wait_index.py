@@ -1,8 +1,8 @@
-"""Which gates of shared causes are closed, from the statuses of the packages that wait at them.
+"""An index of the closed gates of shared causes, from the statuses of the packages that wait.
 
-Owns the index by namespace, cause and key, so that no step looks at all packages. What opens a
-gate is remembered until those behind it have written so; a process that dies before leaves a gate
-closed that the next try opens. For use within one event loop.
+Owns the index by namespace, cause and key, so that no step looks at all packages. An opening is
+remembered until the waiting packages have written it; if the process dies before, the gate stays
+closed until the next try. For use within one event loop.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class _Closed:
     hurried: bool = False
 
     def put(self, package: Key, wait: SharedWait) -> None:
-        """Take in one package's wait."""
+        """Add or update one package's wait."""
         was_longest = self.longest is not None and self.waits.get(package) == self.longest
         self.waits[package] = wait
         self.holders.pop(package, None)
@@ -57,7 +57,7 @@ class _Closed:
             self._look_for_longest()
 
     def open(self, since: datetime) -> None:
-        """Take for over what is known, and what began at that time."""
+        """Mark the known waits as over, and those that began at that time."""
         self.over = frozenset({since, *(wait.since for wait in self.waits.values())})
         self._look_for_longest()
 
@@ -81,7 +81,7 @@ class WaitIndex:
         self._of: dict[Key, Gate] = {}
 
     def put(self, package: Key, body: Manifest) -> None:
-        """Take in what a package's status says."""
+        """Add or update the wait in a package's status."""
         wait = _wait_in(body)
         gate = (package.namespace, wait.cause, wait.key) if wait else None
         if self._of.get(package, gate) != gate or wait is None:
@@ -100,7 +100,7 @@ class WaitIndex:
             del self._at[gate]
 
     def closed(self, gate: Gate) -> SharedWait | None:
-        """Return the gate as whoever waits longest has it; None: it is open."""
+        """Return the gate as the longest-waiting package has it; None: it is open."""
         found = self._at.get(gate)
         if found is None or found.longest is None:
             return None
@@ -124,7 +124,7 @@ class WaitIndex:
         return self.waiting(gate) if gate else []
 
     def open(self, namespace: str, wait: SharedWait) -> None:
-        """Take the gate for open, whatever those say that have not looked since."""
+        """Mark the gate as open, even while statuses of packages not yet woken say otherwise."""
         found = self._at.get((namespace, wait.cause, wait.key))
         if found:
             found.open(wait.since)
@@ -143,4 +143,4 @@ def _wait_in(body: Manifest) -> SharedWait | None:
     try:
         return SharedWait.model_validate(raw) if raw else None
     except ValidationError:
-        return None  # another version's; the package's next step writes its own
+        return None  # written by another version; the package's next step replaces it

@@ -1,8 +1,8 @@
-"""Notes what lists have shown and the watch has not told yet: the sign of a watch that is stuck.
+"""Records changes that a list has shown and the watch has not: the sign of a stuck watch.
 
-A watch on which nothing happens is silent and well, so silence proves nothing; nor does it while
-the API server is out of reach. Only a later list that shows the same proves that the watch could
-have told. For use within one event loop.
+Silence proves nothing: a healthy watch is silent if nothing changes, or while the API server is
+unreachable. Only a later list that shows the same change proves that the watch could have reported
+it. For use within one event loop.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LATE_SECONDS = 120.0
 
 @dataclass(slots=True)
 class _Debt:
-    """A version of an object, since when it is owed, and for how long lists have shown so."""
+    """A version that the watch has not reported, since when, and how long lists have shown it."""
 
     version: int
     since: float
@@ -23,13 +23,13 @@ class _Debt:
 
 
 class WatchLag:
-    """Changes that the watch owes, by kind and object."""
+    """The changes that the watch has not reported, by kind and object."""
 
     def __init__(self) -> None:
         self._owed: dict[Resource, dict[str, _Debt]] = {}
 
     def listed(self, kind: Resource, body: Manifest, known: Manifest | None) -> None:
-        """Take in an object of a list; `known` is the newest version that was known before."""
+        """Record an object of a list; `known` is the newest version known before."""
         version, uid, now = version_of(body), body["metadata"]["uid"], clock.elapsed()
         owed = self._owed.setdefault(kind, {})
         if uid in owed:
@@ -38,30 +38,30 @@ class WatchLag:
             owed[uid] = _Debt(version, since=now)
 
     def told(self, kind: Resource, change: str | None, body: Manifest) -> None:
-        """Take in what the watch tells."""
+        """Record what the watch reports."""
         owed = self._owed.get(kind, {})
         uid = body["metadata"]["uid"]
         if uid in owed and (change == "DELETED" or owed[uid].version <= version_of(body)):
             del owed[uid]
 
     def retain(self, kind: Resource, uids: set[str]) -> None:
-        """Forget what is owed about objects that are gone."""
+        """Forget the objects that are gone."""
         owed = self._owed.get(kind, {})
         self._owed[kind] = {uid: owed[uid] for uid in owed if uid in uids}
 
     def excuse(self) -> None:
-        """Count anew from now: nobody has answered a list, so a watch could not tell either."""
+        """Restart all times: a list failed, so the watch could not have reported either."""
         now = clock.elapsed()
         for owed in self._owed.values():
             for debt in owed.values():
                 debt.since, debt.seconds = now, 0.0
 
     def owes(self) -> bool:
-        """Whether the watch owes anything, however short the time."""
+        """Whether any change is unreported, however short the time."""
         return any(self._owed.values())
 
     def late(self, seconds: float = LATE_SECONDS) -> str | None:
-        """Return which watch owes something for longer, as lists have shown; None: none."""
+        """Return the kind whose watch is late by more than the limit; None: none is."""
         for kind, owed in self._owed.items():
             if any(debt.seconds > seconds for debt in owed.values()):
                 return f"the watch of {kind.plural} does not tell what a list has shown"

@@ -1,4 +1,4 @@
-"""Lets one of several operators work: waits for the Lease, keeps it, and gives it back.
+"""Leader election as a block of code: waits for the Lease, keeps it, and releases it.
 
 An operator that loses the Lease stops writing before another begins, and then ends.
 """
@@ -23,7 +23,7 @@ from afresh.settings import Settings
 
 @dataclass
 class Tenure:
-    """A time of leading. `lost`: it ended because another operator may lead now."""
+    """One term as leader. `lost`: it ended because another operator may lead now."""
 
     lost: bool = False
 
@@ -67,7 +67,7 @@ async def _keep(lease: Lease, tenure: Tenure, stop: asyncio.Event) -> None:
 
 
 def _overdue(lease: Lease) -> str | None:
-    """An operator that lost the Lease ends; one that is still there is stuck."""
+    """Whether this operator lost the Lease long ago and still runs: then it is stuck."""
     if lease.write_seconds() > -WRITE_SECONDS:
         return None
     return "the Lease was not renewed in time, and the operator has not ended"

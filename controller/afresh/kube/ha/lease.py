@@ -1,6 +1,6 @@
-"""Leader election by a Lease: of several operators one works, and the others wait for its end.
+"""Leader election by a Lease: one of several operators works, the others wait.
 
-Owns what stands in the Lease; who installs the operators makes it. Compares no clocks: a leader
+Owns the content of the Lease; the installation creates the object. Compares no clocks: a leader
 counts from before its own last renewal, a standby from when it saw it, so that the leader has
 stopped writing before another begins.
 """
@@ -63,7 +63,7 @@ class Lease:
         log.info("leading", lease=self._name, holder=self._holder)
 
     async def keep(self) -> None:
-        """Renew until that fails for so long that another may lead; then return."""
+        """Renew the Lease until that has failed for so long that another may lead."""
         while self.write_seconds() > 0 and self._is_mine():
             await asyncio.sleep(min(PAUSE_SECONDS, max(self.write_seconds(), 0)))
             if self.write_seconds() > 0:
@@ -72,7 +72,7 @@ class Lease:
         log.error("lease_lost", lease=self._name, holder=self._spec.get("holderIdentity"))
 
     async def release(self) -> None:
-        """Stop writing, and let another lead at once."""
+        """Stop writing, and release the Lease, so that another leads at once."""
         led = self.write_seconds() > 0
         self._give_up()
         if led:
@@ -80,7 +80,7 @@ class Lease:
             await self._try(lambda: self._change(lambda: free))
 
     async def _try(self, act: Callable[[], Awaitable[bool]]) -> bool:
-        """Do it, in a time that leaves some for another try; trouble that passes is a no."""
+        """Run one call with a timeout that leaves time for a retry; a temporary error counts as no."""
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 return await act()
@@ -104,7 +104,7 @@ class Lease:
         return await self._change(lambda: self._claim(_now()))
 
     async def _change(self, changes: Callable[[], dict[str, Any]]) -> bool:
-        """Change what was read last; after a conflict, what is there now, if it is still ours."""
+        """Change the Lease; after a conflict read it again, and change it if it is still ours."""
         try:
             return await self._write(self._spec | changes())
         except ConflictError:
@@ -123,7 +123,7 @@ class Lease:
         """Write the Lease as it was read last. Raises ConflictError if it has changed since."""
         asked_at = clock.elapsed()
         metadata = (self._known or {})["metadata"]
-        # Other annotations are those of whoever made the Lease.
+        # Other annotations belong to whoever created the Lease.
         notes = metadata.get("annotations", {}) | {ADDRESS: self._address}
         operations = [
             {

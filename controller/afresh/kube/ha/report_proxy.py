@@ -1,6 +1,6 @@
-"""What an operator does that does not lead: it passes Reports on to the one that does.
+"""The report endpoint of a standby: it passes Reports on to the leader.
 
-The Service of the operators knows nothing of a leader. Must not judge a Report, nor keep one.
+The operators' Service does not know which one leads. Must not judge a Report, nor keep one.
 """
 
 import asyncio
@@ -24,17 +24,18 @@ from afresh.kube.http_message import Answer, Request, message
 from afresh.kube.listener import Limits, Route
 from afresh.kube.stream import TlsStream
 
-# Less than the runner waits for its answer.
+# Shorter than the runner waits for an answer.
 SECONDS = 1.5
 PASSED_ON = "Afresh-Passed-On"
-# To the leader all Reports of this operator come from one address: nobody may use up its share.
+# For the leader, all Reports of this standby come from one address, whose share no client may use
+# up.
 LIMITS = Limits(body=REPORT_MAX_BYTES, connections=96, of_one_address=4)
 MOST_PASSED_ON = 12
 
 
 @dataclass
 class ReportProxy:
-    """The report endpoint of an operator that waits for its turn. `pins` are of the leader."""
+    """The report endpoint of a standby. `pins` are those of the leader's keys."""
 
     lease: Lease
     pins: Callable[[], Collection[str]]
@@ -49,7 +50,7 @@ class ReportProxy:
         if not token:
             return message(401, "a bearer token is needed")
         address = self.lease.leader_address
-        # A Report is passed on once: what is known of the leader may be old.
+        # A Report is passed on only once, because the leader's address may be outdated.
         if address is None or PASSED_ON.lower() in request.fields:
             return message(503, "no operator leads now")
         if self._passing >= MOST_PASSED_ON:
