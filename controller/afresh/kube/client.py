@@ -199,7 +199,7 @@ class Kube:
         )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete the object of this UID and, in the background, what it owns; it may be gone already."""
+        """Delete the object of this UID, and in the background what it owns; it may be gone."""
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",

@@ -80,7 +80,7 @@ class Lease:
             await self._try(lambda: self._change(lambda: free))
 
     async def _try(self, act: Callable[[], Awaitable[bool]]) -> bool:
-        """Run one call with a timeout that leaves time for a retry; a temporary error counts as no."""
+        """Run one call with a timeout that leaves time for a retry; a passing error is False."""
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 return await act()
