@@ -42,7 +42,7 @@ check: .venv/.ready ## Format, lint, types, import contracts, generated files
 unit: .venv/.ready ## The tests that need no cluster, but those of slow
 	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m "not slow and not apiserver and not cluster"
 
-slow: .venv/.ready ## The real agent programs, and an operator that dies at every write
+slow: .venv/.ready ## The real agent programs, floods, many packages at once, an operator that dies at every write
 	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m slow
 
 apiserver: .venv/.ready ## The tests on a real etcd and API server

@@ -1,7 +1,8 @@
 """The kinds of tests that a run may leave out by their mark, and what it says of them."""
 
 LEFT_OUT = {
-    "slow": "make slow (the real agent programs, and an operator that dies at every write)",
+    "slow": "make slow (the real agent programs, floods, many packages at once, "
+    "an operator that dies at every write)",
     "apiserver": "make apiserver (needs Go: python3 tools/singlenode install)",
     "cluster": "make e2e (needs root and Go: python3 tools/singlenode check)",
 }

@@ -32,6 +32,8 @@ from tests.episode.test_gateway_framing import plain, say
 from tests.episode.upstream import answers, events, providing, streams
 from tests.episode.upstream import usage as counts
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = ConnectionPatience(head=2, body=2, end=2)
 MESSAGE = {"type": "message", "model": "claude-x", "usage": counts(input=5, output=6)}
 PIECE = 64 << 10

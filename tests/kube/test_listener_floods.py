@@ -19,6 +19,8 @@ from afresh.episode.reporting.redact import Redactor
 from afresh.episode.reporting.sender import Destination, send_hint
 from tests.kube.floods import CLEAR, Sends, first_messages, flood, half_a_handshake
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MOST_KIBIBYTES = 32 * 1024
 ONE = ["127.0.1.1"]

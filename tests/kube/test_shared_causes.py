@@ -11,6 +11,8 @@ from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import World, check_rest, make_world
 from tests.make import NOW, seconds
 
+pytestmark = pytest.mark.slow
+
 TWENTY = [{"subtasks": entries("ABCD"), "parallelism": 4}] * 20
 TEN_MINUTES = seconds(600)
 QUOTA = (
