@@ -17,6 +17,7 @@ from tests.cli.packages import busy_package, children_of, gated_class, long_pack
 from tests.make import NOW, make_class, make_entry, make_package
 
 GOLDEN = Path(__file__).parent / "golden"
+MARKUP = "[red]a[/red] [link=https://e.example]b[/] :x: [/]"
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\x1b[0m\x9b2J\u202e\r"
 
 
@@ -159,6 +160,22 @@ def test_no_text_of_an_agent_reaches_a_terminal_as_more_than_text():
 
     for text in text_of([*tree(view, 100), *table([view], 100)]):
         assert text.isprintable()
+
+
+def test_what_a_drawing_library_would_read_as_markup_is_shown_as_it_stands():
+    package = make_package(
+        [make_entry(title=MARKUP)],
+        status={
+            "phase": "Stalled", "reason": "Config", "observedGeneration": 1,
+            "conditions": ready("Config", MARKUP), "progress": "0/1",
+            "subtasks": [{"id": "T001", "phase": "NeedsReview", "message": MARKUP, "reason": "x"}],
+        },
+    )  # fmt: skip
+    view = view_of(package, NOW, ())
+
+    shown = "\n".join(text_of([*tree(view, 150), *table([view], 150)]))
+
+    assert shown.count(MARKUP) == 4
 
 
 async def test_a_package_that_cannot_be_read_has_its_row_beside_the_others() -> None:

@@ -71,4 +71,7 @@ def standard_output() -> Console:
         force_terminal=terminal,
         color_system="standard" if colours else None,
         width=None if terminal else PIPE_WIDTH,
+        markup=False,
+        emoji=False,
+        highlight=False,
     )
