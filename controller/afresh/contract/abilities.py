@@ -1,6 +1,6 @@
-"""What each agent program can do, as far as the operator and the runner must both know it.
+"""The abilities of each agent program that the operator and the runner must both know.
 
-How a program is called and read is its adapter's.
+The adapter knows how a program is started and how its output is read.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
 class Abilities:
     """`model_apis`: those that it speaks through the gateway, the usual one first.
 
-    `resumes`: a run can go on with what an earlier one has learnt. `has_turns`: its turns can be
-    limited without the gateway, by itself or by what it writes.
+    `resumes`: a run can resume the session of an earlier one. `has_turns`: its turns can be limited
+    without the gateway, by itself or by what it writes.
     """
 
     model_apis: tuple[ModelApiName, ...] = ()

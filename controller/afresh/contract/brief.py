@@ -1,7 +1,7 @@
-"""The brief: everything that an agent is told, as one Markdown text (design, section 5).
+"""The brief: everything that an agent is given to read, as one Markdown text (design, section 5).
 
 The information boundary (S1) is here: the same parts give the same bytes, every sentence is in the
-present tense, and nothing tells who worked here before, how often, or how it went. Pure.
+present tense, and none says who worked here before, how often, or with what result. Pure.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ ALWAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What a finished subtask left on the branch; `commit` is its id."""
+    """What a finished subtask added to the branch; `commit` is its id."""
 
     id: str
     title: str
@@ -85,10 +85,10 @@ def write_brief(parts: BriefParts) -> str:
 
 
 def facts_block(parts: BriefParts) -> str:
-    """Return what stands now, at most 2,000 characters: what matters least is cut first.
+    """Return the facts about the branch, in at most 2,000 characters: the last are cut first.
 
-    The next task and the progress come first, then the gates, the changed files, and the commit
-    and summary of each finished subtask, the newest first (S3-4, S3-5, C1).
+    The next task and the progress come first, then the acceptance commands, the changed files, and
+    the commit and summary of each finished subtask, the newest first (S3-4, S3-5, C1).
     """
     sections = [
         _next(parts),
@@ -147,7 +147,7 @@ def _next(parts: BriefParts) -> str:
 def _progress(parts: BriefParts) -> str:
     """How many tasks are done: of the plan, and of this task's epic where it has one.
 
-    That this task itself was done before would be history.
+    This task never counts as done: that would be history.
     """
     if not parts.plan:
         return ""

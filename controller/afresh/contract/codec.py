@@ -1,6 +1,6 @@
-"""Frozen dataclasses to JSON and back: camelCase names; absent means default; unknown is ignored.
+"""Encodes frozen dataclasses as JSON and decodes them: camelCase names, defaults left out.
 
-Owns the wire form of the contract. Knows nothing of any one message.
+Owns the wire form of the contract; unknown fields are ignored. Knows no particular message.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What an agent's image must be able to do, and how a trial of one answers.
+"""The requirements on an agent's image, and the result of a conformance trial.
 
 The runner tries each requirement inside the image (`afresh.episode.conformance`); `afresh
 conformance` shows the findings. docs/how-to/agent-images.md is written from REQUIREMENTS.
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class CheckResult(StrEnum):
-    """What came of a requirement. Not tried: an earlier one was in the way, or it cannot apply."""
+    """The result for one requirement. Not tried: an earlier one failed, or it does not apply."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -35,7 +35,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What came of the requirement `id`; `detail` is one line, for people."""
+    """The result for the requirement `id`; `detail` is one line, for people."""
 
     id: str
     verdict: CheckResult

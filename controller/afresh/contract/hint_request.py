@@ -1,6 +1,6 @@
-"""The bytes of a hint: one POST of a Report, and what its answer says.
+"""The bytes of a hint: one POST of a Report, and the parts of its answer.
 
-Owns what a runner and an operator that stands by send alike, and how a certificate is pinned. Knows
+Owns the request that a runner and a standby operator send, and how a certificate is pinned. Knows
 nothing of sockets.
 """
 
@@ -40,7 +40,7 @@ def status_of(answer: bytes) -> int:
 
 
 def body_of(answer: bytes) -> bytes:
-    """Return what follows the answer's head."""
+    """Return the body of an answer."""
     return answer.partition(b"\r\n\r\n")[2]
 
 

@@ -1,7 +1,7 @@
-"""Which words tell of the past (S1-3, S1-5), by a list for persons and a stricter one for agents.
+"""Finds words about the past (S1-3, S1-5), with one list for people and a stricter one for agents.
 
-A person's words are the person's: they are pointed out, and never refused. What an agent says of
-its own work becomes a fact for others only without sentences that could tell how it went. Pure.
+A person's words are reported to the person, and never refused. An agent's summary of its work
+reaches other agents only without sentences that could say how the work went. Pure.
 """
 
 import re
@@ -56,12 +56,13 @@ _HISTORY = re.compile("|".join(rf"\b(?:{item})\b" for item in _PATTERNS), re.IGN
 # Packages are looked at often, and their directives seldom change.
 @lru_cache(maxsize=8192)
 def history_wording(text: str) -> str | None:
-    """Return the first words of `text` that tell of the past, as they stand there, or None."""
+    """Return the first words of `text` about the past, as they are written, or None."""
     found = _HISTORY.search(" ".join(text.replace("\u2019", "'").split()))
     return found[0] if found else None
 
 
-# An agent has no need of these to say what exists now; losing a fact is better than telling.
+# An agent does not need these words to say what exists now. Losing a fact is better than passing on
+# history.
 _STRICT = re.compile(
     r"\b(?:attempt(?:s|ed|ing)?|previous(?:ly)?|prior|earlier|former(?:ly)?|again|"
     r"retr(?:y|ies|ied|ying)|re-?(?:tried|ran|did|done|wrote|written|worked|attempted|opened)|"
@@ -77,14 +78,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[\r\n]+|\s+[-*\u2022\u2013\u2014]\s+")
 
 
 def without_history(text: str) -> str:
-    """Return as one line the sentences of an agent that can say nothing of how its work went."""
+    """Return as one line the sentences of an agent that cannot say how its work went."""
     kept = [one_line(part) for part in _SENTENCE.split(text) if part and not _may_tell(part)]
     line = " ".join(part for part in kept if part)
     return "" if _may_tell(line) else line
 
 
 def _may_tell(text: str) -> bool:
-    """Whether the text tells of the past, as it is read and not only as it is written."""
+    """Whether the text is about the past, judged by the characters that a reader sees."""
     read = "".join(ch for ch in unicodedata.normalize("NFKD", text) if _is_read(ch))
     read = one_line(read.replace("\u2019", "'"))
     joined = re.sub(r"(?<=\w)[-.](?=\w\b)|(?<=\b\w) (?=\w\b)", "", read)
@@ -92,5 +93,5 @@ def _may_tell(text: str) -> bool:
 
 
 def _is_read(character: str) -> bool:
-    """Whether a reader sees the character; marks of Markdown and of no width are passed over."""
+    """Whether a reader sees the character, unlike Markdown's marks and those of zero width."""
     return character not in "*_`~|\\" and unicodedata.category(character) not in ("Cf", "Mn", "Me")

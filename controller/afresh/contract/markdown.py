@@ -1,4 +1,4 @@
-"""Makes any text plain text of a Markdown file: it forges no heading, marker, image or HTML. Pure.
+"""Escapes any text for a Markdown file, so that it forges no heading, marker, image or HTML. Pure.
 
 Lists stay lists, so that notes read well; everything else that could begin a block is escaped.
 """
@@ -7,25 +7,26 @@ import re
 
 from afresh.contract.text import one_line
 
-# A marker of a list with something after it; what comes then is looked at as a line's beginning.
+# A list marker with text after it; that text is checked like the beginning of a line.
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])(\s+)(?=\S)")
-# What begins a heading, its underline, a quote, a list, a fence, a table, a definition, a box.
+# The beginnings of a heading, its underline, a quote, a list, a fence, a table, a definition, a
+# box.
 _BLOCK = re.compile(r"\s*(?:[#=>*+~`|:\[_-]|\d{1,9}(?=[.)]))")
 
 
 def escaped_line(text: str) -> str:
-    """Return `text` as one line that cannot reach beyond itself."""
+    """Return `text` as one line of plain text, which changes nothing after it."""
     # HTML is all that could.
     return one_line(text).replace("\\", "\\\\").replace("<", "\\<")
 
 
 def escaped_text(text: str) -> str:
-    """Return `text` with its lines, none of which is more than a paragraph's or a list's."""
+    """Return `text` with its lines, each escaped unless it is part of a paragraph or a list."""
     return "\n".join(_escaped(line) for line in text.splitlines())
 
 
 def unescaped_line(text: str) -> str:
-    """Return what `escaped_line` was given, as one line."""
+    """Reverse `escaped_line`; return one line."""
     return re.sub(r"\\([\\<])", r"\1", text)
 
 
@@ -38,7 +39,7 @@ def _escaped(line: str) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
-    """Escape a punctuation mark; a number is told from a list's by escaping what follows it."""
+    """Escape a punctuation mark; after a number, escape the mark that would make it a list."""
     beginning = match[0]
     if beginning[-1].isdigit():
         return f"{beginning}\\"

@@ -1,4 +1,4 @@
-"""The Order: what one episode is told. JSON in a pod annotation, read by the runner alone.
+"""The Order: what one episode is to do. JSON in a pod annotation, read by the runner alone.
 
 It holds no secret: credentials are mounted files (see `contract.pod_layout`).
 """
@@ -18,7 +18,7 @@ from afresh.contract.words import (
 
 ORDER_VERSION = 1
 ORDER_MAX_BYTES = 200 * 1024
-# With less than that left of a budget in tokens, no request for the model passes.
+# If less than this is left of a token budget, no request to the model passes.
 LEAST_TOKENS = 1024
 
 
@@ -84,7 +84,7 @@ class Verify:
 class Task:
     """One subtask as the episode needs it. `files` are globs; empty means any file.
 
-    `marker_on_failure` is what a failure that counts would make of it. `has_work_aside`: an earlier
+    `marker_on_failure` is its marker after a failure that counts. `has_work_aside`: an earlier
     episode may have left work on the subtask's side ref. `kept` is the verified commit that is kept
     there because it could not be pushed.
     """
@@ -106,8 +106,8 @@ class Task:
 class PlanLine:
     """One line of the plan as the status has it when the Order is written.
 
-    `revision` is the one that is wanted of the subtask; `epic` is empty where it has none.
-    `commit` is what is recorded of a subtask that is done.
+    `revision` is the subtask's in the spec; `epic` is empty if it has none. `commit` is the
+    recorded one of a subtask that is done.
     """
 
     id: str
@@ -131,8 +131,7 @@ class Kept:
 class Price:
     """US dollars per million tokens, as decimal strings, for models that match the glob.
 
-    `max_output_tokens`: what an answer is limited to where there is a budget, and the request names
-    no limit.
+    `max_output_tokens`: the limit of an answer if there is a budget and the request names no limit.
     """
 
     model: str
@@ -153,10 +152,10 @@ def price_of(pricing: Iterable[Price], model: str) -> Price | None:
 class Agent:
     """Which program does the work, how it reaches its model, and its limits.
 
-    Without `model_api` it speaks the one that is usual for the program.
-    It is stopped before the worktree and HOME together reach `disk_bytes`, and after `idle_seconds`
-    without a sign of life. A model that says nothing for `silence_seconds` is not waited for. The
-    provider reaches out for it only with `allows_server_tools`.
+    Without `model_api` it speaks the one that is usual for the program. It is stopped before the
+    worktree and HOME together reach `disk_bytes`, and after `idle_seconds` without a sign of life.
+    The runner stops waiting for a model that sends nothing for `silence_seconds`. The provider runs
+    server tools for it only with `allows_server_tools`.
     """
 
     adapter: AdapterName
@@ -188,12 +187,11 @@ class Order:
     """What one episode does: these subtasks, in this order, in one context of this agent.
 
     `episode` is the Job's name and `package` is `namespace/name`; neither is shown to the agent.
-    Without tasks it is a sync: the runner alone renders `plan` and pushes it.
-    `push_check`: before any agent starts, a commit that holds the plan alone shows whether the
-    server takes a push. A sync with it is a push probe: it delivers what is `kept`, and else pushes
-    such a commit.
-    While the agent works, a Report that is not final goes out every `hint_seconds`. It goes to a
-    server whose certificate has one of `report_pins`, and to nobody else.
+    Without tasks it is a sync: the runner alone renders `plan` and pushes it. `push_check`: before
+    any agent starts, a commit that holds the plan alone shows whether the server takes a push. A
+    sync with it is a push probe: it pushes the work that is `kept`, or else such a commit. While
+    the agent works, the runner sends a Report that is not final every `hint_seconds`, only to a
+    server whose certificate has one of `report_pins`.
     """
 
     episode: str

@@ -27,10 +27,10 @@ class NextStep(StrEnum):
 class OutcomeRow:
     """What follows from an outcome.
 
-    `counts`: it is a failure of the subtask. `by_container`: how the agent's container ended may
-    explain it better. `of_provider`: the model's provider does it, and a gate closes for all who
-    use the same credential. `stalls`: somebody has to correct something; while nobody has, the
-    package is stalled and tries now and then.
+    `counts`: it is a failure of the subtask. `by_container`: the end of the agent's container may
+    explain it better, and then replaces it. `of_provider`: the model's provider causes it, and the
+    gate of the credential closes. `stalls`: a person has to correct something; until then the
+    package is Stalled and probes at intervals.
     """
 
     next: NextStep
@@ -40,7 +40,7 @@ class OutcomeRow:
     stalls: bool = False
 
     def marker(self, *, is_last_chance: bool) -> Marker | None:
-        """Return what the plan shows for the subtask; None: it stays pending."""
+        """Return the subtask's marker in the plan; None: it stays pending."""
         if self.next is NextStep.DONE:
             return Marker.DONE
         if self.next is NextStep.REVIEW:
@@ -73,7 +73,7 @@ TABLE: dict[Outcome, OutcomeRow] = {
     Outcome.CANCELLED: OutcomeRow(next=NextStep.RETRY),
 }
 
-# When several outcomes fit, the first of these holds. Success and Conflict are not here: Success
+# If several outcomes fit, the first of these counts. Success and Conflict are not here: Success
 # needs its own conditions, a Conflict is only known once everything else went well, and the branch
 # is found to be in use before anything else or after it.
 PRECEDENCE: tuple[Outcome, ...] = (
@@ -98,12 +98,13 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.INFRASTRUCTURE,
 )
 
-# What an agent asks for may be what its model is silent about: so often in a row the package goes
-# on as if nobody were to blame, then it stalls.
+# A model may be silent because of what this agent asked: after this many times in a row the package
+# stalls, instead of only waiting.
 MOST_SILENCES = 3
 
 BACKOFF_CAP = timedelta(seconds=300)
-# A wait for something outside that has lasted so long wants a person; it is then tried slowly (C6).
+# A wait for an external cause that lasts longer than this needs a person, and is tried at long
+# intervals (C6).
 WAIT_BOUND = timedelta(hours=1)
 SLOW_PAUSE = timedelta(minutes=15)
 PROBE_SECONDS = 30
@@ -117,7 +118,7 @@ def backoff_after(failures: int) -> timedelta:
 
 
 def is_overdue(since: datetime | None, now: datetime) -> bool:
-    """Whether a wait that began at `since` has lasted longer than waits may without a person."""
+    """Whether a wait that began at `since` has lasted so long that a person is needed."""
     return since is not None and now - since >= WAIT_BOUND
 
 
@@ -127,7 +128,7 @@ def slower(pause: timedelta, since: datetime | None, now: datetime) -> timedelta
 
 
 def reset_of(seconds: float | None, now: datetime) -> datetime | None:
-    """Return when a provider's limit ends; None where that is no time to wait for.
+    """Return when a provider's limit ends; None if that is not a plausible time.
 
     `seconds` since the epoch come from a Report, whose writer may be older or wrong.
     """

@@ -1,7 +1,7 @@
-"""Whether two lists of globs or paths may mean the same file, judged by how they begin.
+"""Decides whether two lists of globs or paths may match the same file, by how they begin.
 
-Owns the bound on how many paths of a conflict are kept. It errs on the side of "they may". Pure;
-the runner uses it too.
+Owns the bound on the paths that a conflict keeps. In doubt they overlap. Pure; the runner uses it
+too.
 """
 
 import re
@@ -11,20 +11,20 @@ ANY = "**"
 MOST_PATHS = 8
 LONGEST_PATH = 80
 _WILD = re.compile(r"[*?\[]")
-# What every store and every message can hold as it is.
+# Paths that every store and every message can hold unchanged.
 _PLAIN = re.compile(r"[\w ./@+=,:-]*", re.ASCII)
 
 
 def overlap(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether a file may be meant by both."""
+    """Whether a file may match both."""
     begins = [_begin(item) for item in others]
     return any(_meet(_begin(item), begin) for item in some for begin in begins)
 
 
 def bounded(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return few and short paths: a long or odd one, or one of many, is cut to `...**`.
+    """Return few and short paths: long or odd ones, and those of too many, are cut to `...**`.
 
-    What comes out may mean more files than what went in, never fewer.
+    The result may match more files than `paths`, never fewer.
     """
     found = sorted({_short(path) for path in paths})
     if len(found) > MOST_PATHS:
@@ -42,7 +42,7 @@ def _meet(one: tuple[str, bool], other: tuple[str, bool]) -> bool:
     (short, is_whole), (long, _) = sorted((one, other), key=lambda item: len(item[0]))
     if not long.startswith(short):
         return False
-    # A whole name means itself, and what is in it where it is a folder.
+    # A whole name matches itself, and if it is a folder, its content.
     return not is_whole or long == short or long[len(short)] == "/"
 
 

@@ -33,7 +33,7 @@ def render(plan: Plan) -> str:
 
 
 def parse(text: str) -> Plan:
-    """Read a rendered plan; lines that are no subtask's are passed over."""
+    """Read a rendered plan; lines that are not a subtask's are ignored."""
     heading, *rest = text.splitlines() or [""]
     found = (_LINE.fullmatch(line) for line in rest)
     return Plan(

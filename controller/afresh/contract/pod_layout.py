@@ -42,7 +42,7 @@ LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGED_BY = "afresh"
 ANNOTATION_ORDER = "afresh.dev/order"
 ANNOTATION_PASSWD = "afresh.dev/passwd"
-# What the operator must know of an episode when nothing else is left of it.
+# What the operator must know of an episode if only its Job or pod is left.
 ANNOTATION_BATCH = "afresh.dev/batch"
 ANNOTATION_MODE = "afresh.dev/context-mode"
 ANNOTATION_GENERATIONS = "afresh.dev/generations"
@@ -52,5 +52,5 @@ ANNOTATION_GATE = "afresh.dev/gate"
 ANNOTATION_BUDGET = "afresh.dev/budget"
 ANNOTATION_PLAN = "afresh.dev/plan"
 LABEL_AGENT_CLASS = "afresh.dev/agent-class"
-# By which the operator knows what it made.
+# The MAC by which the operator recognizes what it made.
 ANNOTATION_SEAL = "afresh.dev/seal"

@@ -1,4 +1,4 @@
-"""The Report: what one episode answers, as the runner's termination message and as a hint.
+"""The Report: the result of one episode, as the runner's termination message and as a hint.
 
 At most REPORT_MAX_BYTES of JSON. Fields that decide come before texts; `fit` cuts texts first and
 never in the middle of JSON.
@@ -20,7 +20,10 @@ ANY_PATH = ("**",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the model's answers counted. `cost_usd` is a decimal string, absent without a price."""
+    """The tokens and costs of the model's answers.
+
+    `cost_usd` is a decimal string, absent without a price.
+    """
 
     turns: int = 0
     input_tokens: int = 0
@@ -41,9 +44,9 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpushed:
-    """Why a push did not reach the branch, and what became of it.
+    """Why a push did not reach the branch, and where its commit is.
 
-    `refusal` is absent where the server refused nothing. `kept` is the verified commit on the
+    `refusal` is absent if the server refused nothing. `kept` is the verified commit on the
     subtask's side ref. `conflicts` are paths that others changed at the same time; `**`: any.
     """
 
@@ -56,10 +59,10 @@ class Unpushed:
 class Result:
     """How the episode ended for one subtask, and its share of the episode's usage.
 
-    `summary` is what the agent says of its work, for people. `peak_input_tokens` is the most that
-    one request has told a model, and `peak_input_percent` the highest share of a model's window,
-    where windows are known. `unpushed` tells of a push that failed. `is_servers`: the git
-    server would answer every package of the repository alike.
+    `summary` is what the agent says of its work, for people. `peak_input_tokens` is the largest
+    input of one request, and `peak_input_percent` the highest share of a model's context window, if
+    that is known. `unpushed` describes a push that failed. `is_servers`: the git server fails for
+    every package of the repository.
     """
 
     id: str
@@ -80,16 +83,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The episode's answer.
+    """The result of an episode.
 
-    `final` is false while the episode goes on: what stands in the termination message after a kill
-    is then how far it came. A result with a commit holds at once: the commit is on the branch. A
-    subtask without a result in a final Report was not begun. `missing` are commits that the Order
-    names and the repository lacks; there may be more. `phases` are seconds since the epoch, by name
-    (see PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` how
-    it failed last, where it did. `push_passed`: the server has taken a push to the branch.
-    `programs` are the checks of the Order that have found theirs. `answered`: the model's provider
-    has given a whole answer.
+    `final` is false while the episode runs: after a kill, the termination message then shows how
+    far it came. A result with a commit counts at once: the commit is on the branch. A subtask
+    without a result in a final Report was not begun. `missing` are commits that the Order names and
+    the repository lacks; there may be more. `phases` are seconds since the epoch, by name (see
+    PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` the
+    provider's last failure, if there was one. `push_passed`: the server has taken a push to the
+    branch. `programs` are the checks of the Order that have found theirs. `answered`: the model's
+    provider has given a whole answer.
     """
 
     episode: str
@@ -129,9 +132,9 @@ PHASES = (
 def fit(report: Report, limit: int = REPORT_MAX_BYTES) -> str:
     """Return the report as JSON of at most `limit` bytes, cutting texts by priority.
 
-    What decides (ids, outcomes, commits) is never cut. Usage by subtask goes after all texts, and
-    revisions last: the Order has them. Raises ContractError if even that is too large, which a
-    batch of 25 subtasks is not.
+    Ids, outcomes and commits are never cut. Usage by subtask goes after all texts, and revisions
+    last: the Order has them. Raises ContractError if even that is too large, which a batch of 25
+    subtasks is not.
     """
     for cut in _cuts(report):
         text = codec.dumps(cut)
@@ -162,9 +165,9 @@ def _cuts(report: Report) -> Iterator[Report]:
 
 
 def _decided(report: Report, *, with_usage: bool = False) -> Report:
-    """Return the report with little more in its results than what decides.
+    """Return the report with only the decisive fields in its results.
 
-    That is their usage, if wanted, and what the one that failed says.
+    Kept besides: their usage, if wanted, and the message of the one that failed.
     """
     return replace(
         report,
@@ -184,7 +187,7 @@ def _decided(report: Report, *, with_usage: bool = False) -> Report:
 
 
 def _without_paths(unpushed: Unpushed | None) -> Unpushed | None:
-    """Return it with any path in the place of those that it names."""
+    """Return it with `**` (any path) in place of its conflicts' paths."""
     if unpushed is None or not unpushed.conflicts:
         return unpushed
     return replace(unpushed, conflicts=ANY_PATH)

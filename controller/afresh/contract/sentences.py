@@ -1,7 +1,7 @@
-"""How a message is built, and how it is made to fit: what to do about it is kept longest.
+"""Builds messages and shortens them; the remedy is cut last.
 
-A message is one sentence, "what is so; what to do.", and may have details after it: words of a
-server, a program or an agent, of any length. Pure; knows no single message.
+A message is one sentence, "fact; remedy.", and may have details after it: the words of a server, a
+program or an agent, of any length. Pure; knows no particular message.
 """
 
 import bisect
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 DETAILS = " Details: "
 ELLIPSIS = "…"
-# Fewer characters of somebody's words tell nothing.
+# Fewer characters of the details would say nothing.
 LEAST = 24
 
 Size = Callable[[str], int]
 
 
 def with_details(sentence: str, details: str) -> str:
-    """Return the message of `sentence` with `details`, where there are any.
+    """Return `sentence` with `details`, if there are any.
 
-    What the sentence quotes cannot pass for the beginning of the details.
+    Quoted text in the sentence cannot be mistaken for the beginning of the details.
     """
     plain = sentence.replace(DETAILS, " Details; ")
     return f"{plain}{DETAILS}{details}" if details else plain
@@ -32,8 +32,8 @@ def sentence_of(message: str) -> str:
 def fitted(message: str, limit: int, size: Size = len) -> str:
     """Return the message in at most `limit`, measured by `size`.
 
-    First the details are cut in their middle, then they go, then what is said before the remedy is
-    cut in its middle.
+    First the details are cut in the middle, then left out, then the fact before the remedy is cut
+    in the middle.
     """
     if size(message) <= limit:
         return message

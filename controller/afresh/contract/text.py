@@ -1,4 +1,4 @@
-"""Makes any text fit where one line, or a short one, is wanted. Pure."""
+"""Turns any text into one printable line, or a short one. Pure."""
 
 import re
 
@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
 def without_escapes(text: str) -> str:
     """Return `text` without terminals' escape sequences, each cut as a whole with what it carries.
 
-    To be done before secrets are looked for: a sequence amid one would hide it from who looks.
+    Call it before searching for secrets: a sequence inside a secret would hide it.
     """
     return text if text.isprintable() else _ESCAPES.sub("", text)
 
@@ -31,6 +31,6 @@ def without_escapes(text: str) -> str:
 def shortened(text: str, length: int) -> str:
     """Return at most `length` characters of `text`; an ellipsis at their end says there are more.
 
-    The redactor knows by it that a secret before it may have been cut.
+    The redactor takes the ellipsis as a sign that a secret before it may be cut.
     """
     return text if len(text) <= length else text[: length - 1] + ELLIPSIS

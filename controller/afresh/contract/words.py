@@ -1,10 +1,10 @@
-"""The words that both sides of the pod's boundary use; values are what users read."""
+"""The enums that both sides of the pod's boundary use; users see their values."""
 
 from enum import StrEnum
 
 
 class ProviderFault(StrEnum):
-    """How a model's provider fails where waiting helps."""
+    """The failures of a model's provider that may pass by themselves."""
 
     RATE_LIMITED = "RateLimited"
     OVERLOADED = "Overloaded"
@@ -59,7 +59,7 @@ class CredentialsMode(StrEnum):
 
 
 class PushRefusal(StrEnum):
-    """What the repository's server has refused to take, and what became of the work."""
+    """What the repository's server has refused, and where the work is."""
 
     PLAN = "Plan"  # the plan alone, before any agent
     KEPT = "Kept"  # verified work, which is kept on the subtask's side ref
@@ -68,7 +68,7 @@ class PushRefusal(StrEnum):
 
 
 class ServerTools(StrEnum):
-    """Whether the model's provider may reach out for an agent: search, fetch, run code."""
+    """Whether the model's provider may run tools for an agent: search, fetch, execute code."""
 
     REFUSED = "Refused"
     ALLOWED = "Allowed"
@@ -82,7 +82,7 @@ class Checkout(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an episode ended for one subtask. `core.outcome` says what follows from each."""
+    """How an episode ended for one subtask. `contract.outcomes` says what follows from each."""
 
     SUCCESS = "Success"
     NO_CHANGES = "NoChanges"

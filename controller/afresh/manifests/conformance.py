@@ -1,7 +1,7 @@
 """The pod that tries an agent's image: an episode's runner and agent, without a repository.
 
-Owns what differs from an episode's pod. The agent's container is exactly an episode's, so that what
-works here works there.
+Owns the differences from an episode's pod. The agent's container is the same as an episode's, so
+that the trial is valid.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from afresh.manifests.pod import PodParts, build_pod_spec, passwd_lines
 COMMAND = ["python3", "-m", "afresh.episode.conformance"]
 SECONDS = 480
 LABEL = "afresh.dev/conformance"
-# The runner reads no key: nothing that it would be sent to is listening.
+# The runner needs no key: no provider is called.
 SECRET = "afresh-conformance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceParts:
-    """What is tried, and with what. `command` is for the adapter Command.
+    """The image to try, and how. `command` is for the adapter Command.
 
     `pull_secrets` are names of Secrets in the namespace.
     """

@@ -1,7 +1,6 @@
 """The environment variables of an episode's containers.
 
-Owns what each is given: agent and verify what the class says, the runner only how to reach the
-provider.
+Agent and verify get the class's variables, the runner only the proxies to the provider.
 """
 
 from typing import Any
@@ -18,13 +17,13 @@ LOOPBACK = "127.0.0.1,localhost"
 
 
 def runner_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
-    """Return the runner's: the class's proxies, through which its gateway then asks."""
+    """Return the runner's: the class's proxies, which its gateway uses."""
     proxies = [item for item in _of_class(spec) if item["name"] in PROXIES + EXCEPTIONS]
     return [{"name": "HOME", "value": "/tmp"}, *proxies]  # noqa: S108  # an emptyDir of its own
 
 
 def shim_environment(pids_limit: int) -> list[dict[str, Any]]:
-    """Return what the shim of every other container needs."""
+    """Return the variables for the shim of every other container."""
     return [
         {"name": "HOME", "value": at.AGENT_HOME},
         {"name": "AFRESH_PIDS_LIMIT", "value": str(pids_limit)},
@@ -32,7 +31,7 @@ def shim_environment(pids_limit: int) -> list[dict[str, Any]]:
 
 
 def agent_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
-    """Return what the class gives agent and verify; a proxy never stands before the gateway."""
+    """Return the class's variables for agent and verify; the gateway is reached without a proxy."""
     given = _of_class(spec)
     if not any(item["name"] in PROXIES for item in given):
         return given
@@ -45,7 +44,7 @@ def agent_environment(spec: AgentClassSpec) -> list[dict[str, Any]]:
 def agent_environment_from(agent: Agent) -> dict[str, Any]:
     """Return the field that makes a Secret's keys variables of the agent, where the class says so.
 
-    What the pod or the class sets besides wins. A missing Secret is the runner's to tell.
+    Variables of the pod and the class override it. The runner reports a missing Secret.
     """
     if agent.credentials_mode is not CredentialsMode.ENVIRONMENT or not agent.secret_name:
         return {}

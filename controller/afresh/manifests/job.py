@@ -1,4 +1,4 @@
-"""The Job of one episode or sync: one pod in its life, whose deadline it is, kept for a day."""
+"""Builds the Job of one episode or sync: one pod, with a deadline; the Job is kept for a day."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,19 +27,20 @@ from afresh.manifests.metadata import batch_text, labels, owned_by
 from afresh.manifests.pod import PodParts, build_pod_spec, passwd_lines
 
 TTL_SECONDS = 86_400
-# What fetching, committing and pushing may take, beyond the agent's and the commands' own limits.
+# The time for fetching, committing and pushing, besides the limits of the agent and the commands.
 RUNNER_SECONDS = 120
-# Longer than the runner's own limits on fetching and pushing: it says what took so long.
+# Longer than the runner's own limits on fetching and pushing, because the runner reports which step
+# was slow.
 SYNC_SECONDS = 300
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobParts:
-    """Everything that makes the Job of an episode, or of a sync, which has no members.
+    """The inputs for the Job of an episode, or of a sync, which has no members.
 
-    Without `derives_users` the namespace gives the pod its user, as OpenShift insists to do.
-    `plan` is the digest of what a sync pushes, `images` one of the package's images. See
+    Without `derives_users` the namespace assigns the pod's user, as OpenShift requires. `plan` is
+    the digest of what a sync pushes, `images` one of the package's images. See
     `core.observed.Episode` for the rest.
     """
 
@@ -65,7 +66,7 @@ class JobParts:
 def build_job(parts: JobParts) -> dict[str, Any]:
     """Return the Job. Its name is the Order's episode."""
     package = parts.package
-    # A sync takes a second and no agent: it waits in no queue.
+    # A sync takes a second and has no agent, so it does not wait in a queue.
     queue = package.spec.queue_name if parts.members else None
     uid = user_id(package.metadata.uid, parts.subtask) if parts.derives_users else None
     common = labels(package.metadata.name, parts.subtask) | {
@@ -90,7 +91,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
             "suspend": queue is not None,
             "ttlSecondsAfterFinished": TTL_SECONDS,
             "podReplacementPolicy": "Failed",
-            # With Ignore, the Job would run the same Order again by itself, without a trace.
+            # With Ignore, the Job would run the same Order again without a record.
             "podFailurePolicy": {
                 "rules": [
                     {
@@ -117,7 +118,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
                         runner_image=parts.runner_image,
                     )
                 )
-                # The Job has none: it would count while the pod waits for room on a node.
+                # The Job has no deadline of its own: it would include the wait for a node.
                 | {"activeDeadlineSeconds": _pod_deadline(parts)},
             },
         },
@@ -125,7 +126,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
 
 
 def _facts(parts: JobParts) -> dict[str, str]:
-    """What is known of the episode from its Job or its pod alone; what is empty is left out."""
+    """The facts of the episode for its Job's or its pod's metadata, without empty ones."""
     budget = parts.order.budget
     facts = {
         ANNOTATION_BATCH: batch_text(parts.members),
@@ -148,8 +149,8 @@ def _pod_deadline(parts: JobParts) -> int:
 def deadline_seconds(order: Order) -> int:
     """Return how long the pod may run on its node once its containers are there.
 
-    Setup runs twice for each subtask: before the agent and before verify. What is kept of earlier
-    work may have to be verified before that.
+    Setup runs twice for each subtask: before the agent and before verify. Work that an earlier
+    episode kept may have to be verified before that.
     """
     if not order.tasks:
         return SYNC_SECONDS

@@ -1,7 +1,7 @@
-"""What episodes may reach: one NetworkPolicy for all of a namespace, and one for each class there.
+"""Builds NetworkPolicies: one for all episodes of a namespace, and one for each class there.
 
-Policies add up: the namespace's denies all but what every episode needs, a class's lets out its
-`spec.egress` besides. Whether a policy is enforced is the network plugin's affair.
+Policies add up: the namespace's denies all but what every episode needs, a class's also allows its
+`spec.egress`. The network plugin enforces them, or does not.
 """
 
 from collections.abc import Iterable
@@ -92,7 +92,7 @@ def class_policy_name(agent_class: str) -> str:
 
 
 def is_as_built(stored: dict[str, Any], built: dict[str, Any]) -> bool:
-    """Tell whether a policy in the cluster still says what it was built to say."""
+    """Return whether a policy in the cluster still equals the one that was built."""
     return bool(stored.get("spec") == built["spec"])
 
 

@@ -1,1 +1,1 @@
-"""The operator's metrics: what is counted, and what is looked up at each scrape."""
+"""The operator's metrics: counters, and gauges that are computed at each scrape."""

@@ -1,8 +1,8 @@
-"""What is counted when the end of an episode is recorded, and never otherwise.
+"""The counters that change when the end of an episode is recorded, and only then.
 
-The status is written first, on the very version that was observed: an end that is seen twice, by
-one operator or by two, is recorded once and so counted once. A process that dies between the two
-counts one too few.
+The status is written first, on the version that was observed: an end that is seen twice, by one
+operator or by two, is recorded and counted once. If the process dies in between, the end is not
+counted.
 """
 
 from afresh.api.work_package import WorkPackage
@@ -81,7 +81,7 @@ def record(seen: Observed, decision: Decision) -> None:
 
 
 def _expect(seen: Observed, mode: str) -> None:
-    """Have every outcome's series there before its first end: else no rate would ever see it."""
+    """Create the series of every outcome before its first end, so that `rate()` sees that."""
     whose = (seen.package.metadata.namespace, seen.package.spec.agent_class_name)
     kind = _kind(seen, mode)
     for outcome in Outcome:
@@ -119,7 +119,7 @@ def _record_times(seen: Observed, item: AttemptResult, mode: str) -> None:
 
 
 def _before(package: WorkPackage, seen: Observed, item: AttemptResult) -> list[Episode]:
-    """The episodes that this one may have followed; of several at once, none follows another."""
+    """The episodes that this one may have followed; simultaneous ones follow none."""
     if package.spec.parallelism > 1:
         return []
     return [other for other in seen.episodes if other.members and other.name != item.episode.name]

@@ -1,7 +1,7 @@
 """Gauges of packages, episodes and gates, computed from the cluster's objects at each scrape.
 
-Nothing is remembered, so nothing can drift. Reads raw objects, unreadable ones too: a package that
-the operator stalls for its spec is to be counted as well. For use within one event loop.
+No state is kept, so no gauge can drift. Reads raw objects, so that a package that cannot be parsed
+is counted too. For use within one event loop.
 """
 
 from collections import Counter
@@ -86,7 +86,7 @@ Manifest = dict[str, Any]
 
 
 class ClusterView(Protocol):
-    """What the gauges read: raw objects, as the API server has them."""
+    """What the gauges read: raw objects, as they are in the API server."""
 
     def packages(self) -> Iterable[Manifest]:
         """Yield every WorkPackage."""
@@ -102,17 +102,17 @@ class ClusterView(Protocol):
 
 
 class Gauges(Collector):
-    """Collects the gauges of one view. Is registered where the loop begins, and only there."""
+    """Collects the gauges of one view. Registered when the loop begins, so only on the leader."""
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Return nothing: what is collected is known only when it is collected."""
+        """Return nothing: the gauges are only known when they are collected."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield every gauge as things stand now."""
+        """Yield every gauge with its present value."""
         packages = list(self._view.packages())
         classes = {raw["metadata"]["name"]: raw for raw in self._view.classes()}
         gates = [gate for raw in classes.values() for gate in _status(raw).get("gates", ())]
@@ -159,7 +159,7 @@ def _package(raw: Manifest) -> tuple[str, ...]:
 
 
 def _subtasks(raw: Manifest) -> Iterator[tuple[str, ...]]:
-    """The records of the entries that there are; a removed one's is kept for its number alone."""
+    """The records of the spec's entries; a removed one's record only keeps its attempt number."""
     wanted = {entry["id"] for entry in raw["spec"]["subtasks"]}
     for record in _status(raw).get("subtasks", ()):
         if record["id"] in wanted:
@@ -199,7 +199,7 @@ def _open_gates(
 def _closed_gates(
     packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
 ) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Those at which somebody waits: a gate opens when a package tries it, which none may do."""
+    """The closed gates at which a package waits; without one, nobody would ever open the gate."""
     going_on = [raw for raw in packages if _status(raw).get("phase") in GOES_ON]
     used = set(_credentials(going_on, classes))
     for gate in gates:

@@ -7,7 +7,7 @@ from afresh.metrics import registry
 
 
 class QueueMeter:
-    """Is told what happens to keys. For use within one event loop."""
+    """Counts what happens to keys. For use within one event loop."""
 
     def __init__(self, controller: str) -> None:
         names = (controller, controller)
@@ -22,7 +22,7 @@ class QueueMeter:
         registry.LONGEST_RUNNING.labels(*names).set_function(self._longest)
 
     def added(self, key: Hashable) -> None:
-        """Note that a key waits; one that waits already is no news."""
+        """Note that a key waits; one that waits already changes nothing."""
         if key in self._added:
             return
         self._added[key] = time.monotonic()

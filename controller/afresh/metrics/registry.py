@@ -1,8 +1,8 @@
-"""The operator's metrics: the registry, and what is counted as it happens.
+"""The operator's metrics: the registry, and the counters.
 
-The loop's and the queue's have controller-runtime's names, so that dashboards made for those fit.
-Labels are bounded: none is the name of a package, a subtask, a pod or a Job. What is not counted
-but looked up when somebody asks is `standing`; `FAMILIES` describes them all.
+The loop's and the queue's metrics have controller-runtime's names, so that its dashboards fit.
+Labels are bounded: none is the name of a package, a subtask, a pod or a Job. `gauges` computes
+values at each scrape; `FAMILIES` describes all metrics.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ FAMILIES: list[Family] = []
 
 
 def described(name: str, kind: str, text: str, *labels: str) -> Family:
-    """Return the description of a metric, and have it in the list of all."""
+    """Return the description of a metric, and add it to the list of all."""
     family = Family(name, kind, text, labels)
     FAMILIES.append(family)
     return family
