@@ -169,17 +169,20 @@ def test_facts_that_do_not_fit_leave_out_the_oldest_and_the_next_task_never():
     block = facts_block(replace(WHOLE, facts=facts))
 
     assert "After this task comes T005 (Commands)." in block
-    assert "The gate of T003" in block
+    assert "The acceptance command of T003" in block
     assert "- T000" in block
     assert "- T029" not in block
 
 
-def test_facts_tell_progress_epic_gates_changed_files_and_commits():
+def test_facts_tell_progress_epic_acceptance_changed_files_and_commits():
     block = facts_block(WHOLE)
 
     assert "Of the 5 tasks in the plan, 2 are done." in block
     assert "part of the epic 2: of its 2 tasks, 1 is done." in block
-    assert "The gate of each finished task passes on the commit that is named with it." in block
+    assert (
+        "The acceptance command of each finished task passes on the commit that is named with it."
+        in block
+    )
     assert "Files that finished tasks changed: ledger/tokens.py, tests/test_tokens.py." in block
     assert "- T001 (Token model) is done, commit 1f3c9ab5d2." in block
 

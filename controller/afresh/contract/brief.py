@@ -93,7 +93,7 @@ def facts_block(parts: BriefParts) -> str:
     sections = [
         _next(parts),
         _progress(parts),
-        _gates(parts),
+        _acceptance_state(parts),
         _changed(parts.facts),
         *(_done(fact) for fact in parts.facts),
     ]
@@ -171,12 +171,14 @@ def _count_done(parts: BriefParts, lines: Sequence[PlanLine]) -> str:
     return "1 is" if done == 1 else f"{done} are"
 
 
-def _gates(parts: BriefParts) -> str:
+def _acceptance_state(parts: BriefParts) -> str:
     task = parts.task
     clean = task.verify.checkout is Checkout.CLEAN
     where = "on a clean checkout of the committed files" if clean else "in this worktree"
-    own = f"The gate of {task.id} is its acceptance command, run {where}.\n"
-    passed = "The gate of each finished task passes on the commit that is named with it.\n"
+    own = f"The acceptance command of {task.id} is run {where}.\n"
+    passed = (
+        "The acceptance command of each finished task passes on the commit that is named with it.\n"
+    )
     return own + (passed if parts.facts else "")
 
 
