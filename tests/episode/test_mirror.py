@@ -200,6 +200,7 @@ def test_mirror_that_could_not_be_filled_is_not_tried_again_at_once(
     assert left == [path.name for path in folder.iterdir()] == [GIVEN_UP]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file to another user")
 def test_mirror_that_another_user_gave_up_is_given_up_again_after_the_next_trial(
     tmp_path: Path, volume: Path, remote: Remote
 ):
