@@ -1,7 +1,7 @@
 """Writes the agent program's own configuration below its HOME.
 
-In a batch, an agent has been at work in there before: no link of its is followed, and what stands
-in the way of a file is removed. Nobody else may be at work in there.
+In a batch, an earlier agent has written there: its links are not followed, and whatever is in the
+place of a file is removed. No other process may run there.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""From the Order and what has been fetched to the brief.
+"""Builds the brief from the Order and the fetched branch.
 
-Owns which facts an agent is given: those that stand on the branch, in the order of the plan. The
-Order's own markers are not among them: they tell how other episodes went.
+Owns which facts an agent is given: those on the branch, in the order of the plan. The Order's
+markers are not used, because they show how other episodes ended.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def planned(order: Order, task: Task, marker: Marker) -> str:
 
 
 def with_markers_of(text: str, order: Order) -> Order:
-    """Return the Order with the markers of a plan file; what is not in there stays as it is."""
+    """Return the Order with the markers of a plan file; other lines stay as they are."""
     markers = _markers(text)
     plan = tuple(replace(line, marker=markers.get(line.id, line.marker)) for line in order.plan)
     return replace(order, plan=plan)
@@ -62,7 +62,7 @@ def brief_for(
 
 
 def _facts(order: Order, task: Task, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
-    """What others have done; that this one was done before would be history."""
+    """What other subtasks have done. This subtask is left out: that would be history."""
     newest: dict[str, Commit] = {}
     for commit in _own(order, commits):
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)

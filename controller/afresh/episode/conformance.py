@@ -1,8 +1,8 @@
 """`python3 -m afresh.episode.conformance`: tries an agent's image from the runner's container.
 
-Owns how each requirement of `contract.conformance` is tried. The means are an episode's own: the
-shim in the image, the control volume, the worktree, the adapter's call and the gateway, here in
-front of an endpoint where nobody listens. No model, no key and no repository is needed.
+Owns how each requirement of `contract.conformance` is tried, by the means of an episode: the shim
+in the image, the control volume, the worktree, the adapter's call and the gateway, here with an
+endpoint that nothing listens on. No model, no key and no repository is needed.
 """
 
 import shlex
@@ -51,18 +51,18 @@ FOUND = {
 
 @dataclass(slots=True)
 class _Said:
-    """What a command in the image has said, and how it ended; no code: it did not end."""
+    """The output and the exit code of a command in the image; without a code it did not end."""
 
     code: int | None = None
     last: str = ""
 
     def add(self, line: str) -> None:
-        """Keep the last line that says something, for people."""
+        """Keep the last line that is not empty, for people."""
         self.last = one_line(line)[:DETAIL] or self.last
 
     @property
     def problem(self) -> str:
-        """Why it did not do what it should."""
+        """Why it failed."""
         return self.last or f"exit code {self.code}"
 
 

@@ -1,4 +1,4 @@
-"""What every stage of one episode works with.
+"""The context that every stage of one episode is given.
 
 Owns no behaviour; `run` builds it once.
 """
@@ -22,7 +22,7 @@ FIND = "find"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeContext:
-    """The Order, the places, and the ways to act."""
+    """The Order, the paths, and the objects by which stages act."""
 
     order: Order
     paths: Paths

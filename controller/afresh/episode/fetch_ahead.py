@@ -1,4 +1,4 @@
-"""The start of the runner: the Order is read, and git begins to fetch.
+"""The start of the runner: reads the Order, and starts git's fetch.
 
 Owns that this comes first. Importing the rest of the runner takes as long as the fetch and is done
 meanwhile, so this file imports nothing that the fetch does not need.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # needed only with a claim for it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchUnderWay:
-    """A fetch that goes on, or why there is none."""
+    """A running fetch, or the error that prevented it."""
 
     order: Order
     git: GitRepository
@@ -33,7 +33,7 @@ class FetchUnderWay:
     def start(self) -> BranchStart:
         """Wait for what the work starts from. Raises SubtaskStopped; see `fetching.fetch_start`.
 
-        Raises whatever was in the way of the fetch, too.
+        Also raises the error that prevented the fetch.
         """
         if self.problem:
             raise self.problem

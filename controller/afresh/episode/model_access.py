@@ -1,4 +1,4 @@
-"""Whether and how the agent reaches its model: through the gateway, or by itself.
+"""Decides how the agent reaches its model: through the gateway, or directly.
 
 Owns the gateway's life around one run of the agent.
 """

@@ -18,7 +18,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
-    """What the agent says, by file name. None: no such file."""
+    """The texts of the agent, by file name. None: no such file."""
 
     blocked: str | None = None
     discovery: str | None = None
@@ -28,7 +28,7 @@ class Outbox:
 
 
 def collect(worktree: Path) -> Outbox:
-    """Read the outbox. Links, directories and other odd things in it are not there."""
+    """Read the outbox. Anything but a regular file in it is ignored."""
     try:
         state = os.open(worktree / ".afresh", _DIRECTORY)
     except OSError:

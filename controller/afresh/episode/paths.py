@@ -1,4 +1,4 @@
-"""Where things lie, as the runner sees them and as the other containers do.
+"""The paths of the pod, as the runner sees them and as the other containers do.
 
 Owns no decision: the pod's own paths come from `contract.pod_layout`.
 """
@@ -15,7 +15,7 @@ SYSTEM_V = "/proc/sysvipc"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A container's own names for what the runner shares with it.
+    """A container's own paths of what the runner shares with it.
 
     `authorities` is a file that is there where the class has a caBundle.
     """

@@ -25,7 +25,7 @@ def run_subtask_stages(context: EpisodeContext, state: SubtaskState) -> Result:
 
 
 def _put_on_branch(context: EpisodeContext, state: SubtaskState) -> Result:
-    """If somebody else's push comes first, the changes are verified again on top of that."""
+    """Commit, verify and push. If another push comes first, rebase onto it and verify again."""
     while True:
         result = run_stages(context, state, COMMIT, VERIFY, PUSH)
         result = result or run_stages(context, state, FIND_DONE, REBASE)
@@ -34,7 +34,10 @@ def _put_on_branch(context: EpisodeContext, state: SubtaskState) -> Result:
 
 
 def _put_kept_work_on_branch(context: EpisodeContext, state: SubtaskState) -> Result | None:
-    """Use what an agent has done before. None: there is nothing that fits, an agent is needed."""
+    """Push the kept work of an earlier agent.
+
+    None: there is none that fits, so an agent is needed.
+    """
     result = run_stages(context, state, PUSH_KEPT)
     if result or state.candidate is None:
         return result

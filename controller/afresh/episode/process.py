@@ -1,6 +1,6 @@
-"""The runner as a process: when it was started, and what happens when it is told to end.
+"""The runner as a process: its start time, and its reaction to SIGTERM.
 
-Owns the reaction to SIGTERM, which does not wait for the main thread: that may be anywhere.
+The reaction does not wait for the main thread, which may be blocked anywhere.
 """
 
 import os

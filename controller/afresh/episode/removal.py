@@ -1,6 +1,6 @@
-"""Removes folders that others have filled: of any depth, and whatever they have locked.
+"""Removes folders with untrusted content: of any depth, and with any permissions.
 
-Nobody else may be at work in them. Links are removed and never followed.
+No other process may run in them. Links are removed and never followed.
 """
 
 import os

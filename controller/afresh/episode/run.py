@@ -1,7 +1,7 @@
 """One episode from its Order to its Report.
 
 Owns the episode's life: the two control volumes, signals, and the rule that there is always a
-Report. What is done in between is in `subtasks`, or `sync`.
+Report. The work in between is in `subtasks`, or `sync`.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ def _context(order: Order, paths: Paths) -> EpisodeContext:
     hints = SenderQueue(send) if order.report_url else None
     meter = Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model)
     reporter = Reporter(order.episode, paths.termination_log, hints)
-    # A runner that is killed has told what was used until then, and what may be used by then.
+    # A killed runner has already reported its usage so far, and an upper bound for the rest.
     meter.on_use = lambda: reporter.update(usage=meter.usage(), answered=meter.has_answered)
     return EpisodeContext(
         order=order,
@@ -88,7 +88,7 @@ def refuse_order(paths: Paths, problem: str) -> int:
     """Report an Order that cannot be read; return the exit code of the container."""
     report = Report(episode="", stage="start", final=True, log_tail=problem)
     paths.termination_log.write_text(fit(report), encoding="utf-8")
-    with contextlib.suppress(OSError):  # it may have been a sync's, whose pod has no such volumes
+    with contextlib.suppress(OSError):  # it may be a sync's Order, whose pod lacks these volumes
         for directory in (paths.agent_control, paths.verify_control):
             Channel(directory, ()).leave()
     return 1
@@ -110,7 +110,7 @@ def _terminated(context: EpisodeContext) -> None:
 def _do(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
     try:
         return run_subtasks(context, fetch) if context.order.tasks else _sync(context, fetch)
-    except Exception as error:  # the top: there is a Report whatever happens
+    except Exception as error:  # top level: there is a Report whatever happens
         context.log.failure(error)
         return False
 

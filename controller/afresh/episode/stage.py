@@ -1,6 +1,6 @@
 """What a stage of the pipeline is, and how stages are run one after another.
 
-Owns when a stage's module is imported, and that an outcome which its row does not declare is told.
+Owns when a stage's module is imported, and logs an outcome that the stage's row does not declare.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""What changes while an episode goes on: for all its subtasks, and for the one that is worked on.
+"""The mutable state of an episode: of all its subtasks, and of the current one.
 
 Owns no behaviour. Which stage needs and gives which field is in the table of `pipeline`.
 """
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, kw_only=True)
 class EpisodeState:
-    """What goes from one subtask to the next.
+    """The state that is passed from one subtask to the next.
 
     `fetch` is the one that the first subtask waits for. `order` is the Order with the plan as it
     stands. `start` is what the last subtask was based on in the end, and `pushed` the commit that
@@ -47,10 +47,10 @@ class EpisodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd:
-    """How the agent ended. `verdict` is its own word, or the runner's where it had to step in.
+    """How the agent ended. `verdict` is its program's, or the runner's if the runner stopped it.
 
-    `met_process_limit`: it has complained that no process can be started. `session` is what its
-    program calls this run, for adapters that resume.
+    `met_process_limit`: its output says that no process can be started. `session` is its program's
+    id of this run, for adapters that resume.
     """
 
     verdict: "Verdict"
@@ -61,7 +61,7 @@ class AgentEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What is to be put on the branch: these changes, with this plan file.
+    """Changes and a plan file that are to be pushed to the branch.
 
     `spent_seconds` is how long the acceptance command has taken for it so far, on earlier heads.
     """
@@ -73,7 +73,7 @@ class Candidate:
 
 @dataclass(slots=True, kw_only=True)
 class BranchState:
-    """Where on the branch the work stands, also that of a sync.
+    """The state of the branch for the work of a subtask or a sync.
 
     `start` is what the work is based on, `on_branch` what a sync has found or put there.
     """
@@ -85,7 +85,7 @@ class BranchState:
 
 @dataclass(slots=True, kw_only=True)
 class SubtaskState(BranchState):
-    """What the stages of one subtask hand on; a field is None until a stage gives it.
+    """What the stages of one subtask pass on; a field is None until a stage sets it.
 
     `warnings` are sentences for people. `access`, `launch` and `search` are for the agent's run,
     `agent_scope` is closed when that is over. `agent_end` is how it ended, `outbox` and `snapshot`

@@ -41,7 +41,7 @@ def _run(context: EpisodeContext, episode: EpisodeState, task: Task) -> bool:
     result = state.result = with_use(result, context.meter)
     context.reporter.update(usage=context.meter.usage())
     if not context.reporter.add(result):
-        return False  # what fails after a TERM has failed because of it
+        return False  # after a SIGTERM every failure is a consequence of it
     state.warnings = ()
     run_stages(context, state, *FOLLOW_UP)
     if state.warnings:

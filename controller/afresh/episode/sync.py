@@ -1,6 +1,6 @@
 """An Order without subtasks: makes the plan on the branch equal to the Order's, or tries a push.
 
-Owns what is reported of it. There is no agent and no verify container in its pod.
+Owns its Report. There is no agent and no verify container in its pod.
 """
 
 from afresh.contract.report import SYNC_ID, Result

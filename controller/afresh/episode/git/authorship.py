@@ -12,7 +12,12 @@ from afresh.contract.order import Order
 from afresh.contract.words import Outcome
 from afresh.episode.credentials import SSH_KEY, SecretMount, private
 from afresh.episode.git.faults import GitError, GitFault
-from afresh.episode.git.repository import LOCAL_ENVIRONMENT, CommitSeal, GitRepository, search_path
+from afresh.episode.git.repository import (
+    LOCAL_ENVIRONMENT,
+    CommitIdentity,
+    GitRepository,
+    search_path,
+)
 from afresh.episode.paths import Paths
 from afresh.episode.stopped import SubtaskStopped
 
@@ -25,12 +30,12 @@ def commit(git: GitRepository, order: Order, tree: str, parent: str | None, text
 
     Raises GitError if it cannot be signed.
     """
-    author, seal = order.repository.author, CommitSeal()
+    author, identity = order.repository.author, CommitIdentity()
     if author:
-        seal = CommitSeal(author=f"{author.name} <{author.email}>")
+        identity = CommitIdentity(author=f"{author.name} <{author.email}>")
     if order.repository.signing_secret_name:
-        seal = CommitSeal(author=seal.author, sign=partial(_sign, git.git_dir / KEY))
-    return git.commit_tree(tree, parent, text, seal=seal)
+        identity = CommitIdentity(author=identity.author, sign=partial(_sign, git.git_dir / KEY))
+    return git.commit_tree(tree, parent, text, identity=identity)
 
 
 def prepare_key(order: Order, paths: Paths) -> None:

@@ -97,14 +97,14 @@ LOCAL_ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitSeal:
-    """Who a commit is by, as `NAME <EMAIL>`, and what makes its signature, if it has one."""
+class CommitIdentity:
+    """The author of a commit as `NAME <EMAIL>`, and the function that signs it, if any."""
 
     author: str = AUTHOR
     sign: Callable[[bytes], str] | None = None
 
 
-NOBODYS = CommitSeal()
+NOBODY = CommitIdentity()
 
 
 def search_path() -> str:
@@ -207,9 +207,9 @@ class GitRepository:
         parent: str | None,
         text: str,
         date: int | None = None,
-        seal: CommitSeal = NOBODYS,
+        identity: CommitIdentity = NOBODY,
     ) -> str:
-        """Write a commit, by nobody in particular unless `seal` says, and return its id.
+        """Write a commit, by nobody in particular unless `identity` says, and return its id.
 
         It is made now, or at `date`. `tree` and `parent` are ids of objects that are there.
         """
@@ -217,12 +217,12 @@ class GitRepository:
         lines = (
             f"tree {tree}",
             *((f"parent {parent}",) if parent else ()),
-            f"author {seal.author} {when} +0000",
-            f"committer {seal.author} {when} +0000",
+            f"author {identity.author} {when} +0000",
+            f"committer {identity.author} {when} +0000",
         )
         content = "\n".join((*lines, "", text))
-        if seal.sign:
-            signature = seal.sign(content.encode()).strip().replace("\n", "\n ")
+        if identity.sign:
+            signature = identity.sign(content.encode()).strip().replace("\n", "\n ")
             content = "\n".join((*lines, f"gpgsig {signature}", "", text))
         return self._write("commit", content.encode())
 

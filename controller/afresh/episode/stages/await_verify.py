@@ -1,6 +1,6 @@
 """Waits until verify's container is there: no agent is paid while its image is missing.
 
-Both containers start while the runner prepares; what verify's has said waits to be read.
+Both containers start while the runner prepares.
 """
 
 from afresh.contract.words import Outcome

@@ -1,6 +1,6 @@
-"""Says whether verify's image has the program of an acceptance command, before any agent.
+"""Checks before any agent starts that verify's image has the acceptance command's program.
 
-It is asked for once per package and image.
+The check runs once per package and image.
 """
 
 from afresh.contract.order import Order, Task
@@ -29,7 +29,7 @@ def _is_there_after_setup(context: EpisodeContext, state: SubtaskState) -> bool:
         return False
     tree_of(context, state.task, given(state.start).head)
     run_setup(context)
-    # What looks next is run anew, and so is what verifies later.
+    # The next search is a new run, and so is the later verification.
     found = context.verify_control.clear() and is_there(context, state.task)
     return context.verify_control.clear() and found
 

@@ -1,4 +1,4 @@
-"""Has the server take a push of the plan, before an agent is paid for."""
+"""Pushes the plan, to see whether the server takes pushes, before an agent is paid for."""
 
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import push_check

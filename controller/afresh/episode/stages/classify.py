@@ -1,6 +1,6 @@
-"""Turns what the agent has left and said into a candidate worth verifying, or an outcome.
+"""Classifies the agent's end: a candidate to verify, or an outcome.
 
-Owns which outcome holds when several fit.
+Owns which outcome counts if several fit.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ NOT_WHY = "it does not say what"
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Make what the agent has left a candidate. Raises the SubtaskStopped that comes first."""
+    """Make the agent's changes a candidate. Raises the first SubtaskStopped that applies."""
     end = given(state.agent_end)
     problems = list(_from_verdicts(context, end.verdict))
     outbox = state.outbox = collect(context.paths.worktree)
@@ -60,7 +60,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 
 
 def _from_verdicts(context: EpisodeContext, own: Verdict) -> Iterator[SubtaskStopped]:
-    """What the agent's program, the runner's watches and the gateway say against a success."""
+    """What the agent's program, the runner's watches or the gateway report against a success."""
     verdicts = [*price_verdicts(context.meter)]
     if own.outcome:
         verdicts += [own, *model_verdicts(context.order, context.meter)]

@@ -1,4 +1,4 @@
-"""Waits for what the work starts from, and looks whether the repository has what the Order names.
+"""Waits for the fetch, and checks that the repository has the commits that the Order names.
 
 Later subtasks of an episode start from what is on the branch since the one before.
 """

@@ -1,7 +1,6 @@
-"""Finds a subtask done that a commit on the branch has finished: no agent is needed.
+"""Finds a subtask that a commit on the branch has already finished, so no agent is needed.
 
-Owns what is reported of it, and that the plan catches up with the branch. Whether there is such a
-commit is decided in `history`.
+Owns its result, and updates the plan on the branch. `git.history` finds the commit.
 """
 
 from dataclasses import replace

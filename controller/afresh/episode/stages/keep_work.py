@@ -12,7 +12,7 @@ from afresh.episode.state import SubtaskState, given
 def run(context: EpisodeContext, state: SubtaskState) -> None:
     """Push the changes to the side ref, unless there are none or they are kept already.
 
-    A git server that has just failed is not asked again: it only takes time.
+    If the git server has just failed, the push is not tried: it would only take time.
     """
     left, result = given(state.snapshot), given(state.result)
     if not left.changes or result.unpushed or result.is_servers:

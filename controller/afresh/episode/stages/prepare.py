@@ -1,6 +1,6 @@
-"""Makes all ready that the agent needs: worktree, brief, its program's files, gateway, container.
+"""Prepares what the agent needs: worktree, brief, its program's files, gateway, container.
 
-Owns what the agent is shown. Opens the gateway, which stays closed to requests until the agent is
+Owns what the agent can see. Opens the gateway, which stays closed to requests until the agent is
 started.
 """
 
@@ -54,7 +54,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 
 
 def _lay_out(context: EpisodeContext, state: SubtaskState) -> tuple[PlanLine, ...]:
-    """Fill the worktree; return the plan that the agent is shown."""
+    """Fill the worktree; return the plan that the agent sees."""
     order, start, tree = context.order, given(state.start), context.paths.worktree
     plan = plan_on_branch(order, start, worktree.plan_text(context.git, start.head))
     layout = worktree.WorktreeLayout(

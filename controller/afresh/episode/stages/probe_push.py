@@ -1,7 +1,6 @@
-"""Finds out in a sync whether the server takes pushes again, without any agent.
+"""Probes in a sync, without an agent, whether the server takes pushes again.
 
-Owns the order of what it tries: first what is kept, each commit as it was verified, then the plan
-alone.
+Owns the order of what it tries: first the kept commits as they were verified, then the plan alone.
 """
 
 from afresh.contract import plan_file
@@ -22,7 +21,7 @@ from afresh.episode.stopped import SubtaskStopped
 def run(context: EpisodeContext, state: BranchState) -> None:
     """Push what is kept and still fits, or the plan alone. Raises SubtaskStopped if all is refused.
 
-    What does not fit the branch any more is left to an episode, which can verify it again.
+    Work that no longer fits the branch is left to an episode, which can verify it again.
     """
     state.on_branch = _probe(context, given(state.start))
     context.reporter.update(push_passed=True)

@@ -1,7 +1,7 @@
 """Pushes the verified commit, if the branch is still where it was.
 
-Owns what becomes of verified work that cannot be pushed: it is kept on the subtask's side ref, so
-that no agent has to do it again. Success is said only of a commit that is on the branch.
+Verified work that cannot be pushed is kept on the subtask's side ref, so that no agent has to do it
+again. Success is reported only for a commit that is on the branch.
 """
 
 from afresh.contract import plan_file
@@ -39,7 +39,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> Result | None:
         return _pushed(context, state)
     context.log.say("the branch has moved; verifying the changes on top of it")
     moved = _moved_start(context, start)
-    if moved is None:  # whatever the server says of it, nobody else has pushed
+    if moved is None:  # whatever the server answered, nobody else has pushed
         raise _kept(context, state, refusals.declined(context.order)) from refused.__cause__
     state.start, state.episode.pushed = moved, None
     return None
@@ -65,7 +65,7 @@ def _moved_start(context: EpisodeContext, before: BranchStart) -> BranchStart | 
 
 def _kept(context: EpisodeContext, state: SubtaskState, stopped: SubtaskStopped) -> SubtaskStopped:
     """Keep the verified commit on the side ref; return how the subtask ends, which says so."""
-    if stopped.outcome is Outcome.AGENT_ERROR:  # it is itself what the server does not take
+    if stopped.outcome is Outcome.AGENT_ERROR:  # the server refuses the work itself
         return _ended(state, stopped, stopped.message, None)
     context.reporter.stage("aside")
     commit = given(state.commit)
@@ -79,7 +79,7 @@ def _kept(context: EpisodeContext, state: SubtaskState, stopped: SubtaskStopped)
 
 
 def kept_message(order: Order, task: Task, message: str, problem: str | None) -> str:
-    """Return `message` with where the verified work is kept, or that it is lost by a `problem`."""
+    """Return `message` with the place of the verified work, or the `problem` that lost it."""
     told = f"The verified work of {task.id} is kept on {side_ref.side_ref(order, task.id)}."
     if problem:
         told = f"The verified work of {task.id} could not be kept either and is lost: {problem}"

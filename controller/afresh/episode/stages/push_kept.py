@@ -1,7 +1,7 @@
-"""Puts work on the branch that an agent has done before and that could not be pushed then.
+"""Pushes the verified work of an earlier agent that could not be pushed then.
 
-Owns that the very commit is pushed which was verified, where nothing has come in between. What does
-not fit as it is becomes a candidate, to be rebased and verified again.
+If the branch has not moved, the verified commit itself is pushed. Else the work becomes a
+candidate, to be rebased and verified again.
 """
 
 from afresh.contract import plan_file

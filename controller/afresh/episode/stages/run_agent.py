@@ -1,6 +1,6 @@
-"""Runs the agent's program to its end or its limit, and leaves nothing of it running.
+"""Runs the agent's program to its end or its limit, and ends all its processes.
 
-Owns the agent's run. What it says is a claim; the stages after it look for themselves.
+Owns the agent's run. The agent's own words are only a claim; later stages check the result.
 """
 
 import re
@@ -27,24 +27,24 @@ from afresh.episode.reporting.usage_updates import telling_usage
 from afresh.episode.state import AgentEnd, SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
-# How shells, Python, Node and C programs say that the limit of processes is reached.
+# The messages of shells, Python, Node and C programs at the limit of processes.
 NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
 STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
 TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
 LEFT = "The agent left processes that cannot be stopped; read its log with afresh logs."
 KILLED = "The agent's container was killed; read the end of its log with afresh logs."
-# A complaint is short; what is longer is code, or a file that the agent has read.
+# Such a message is short; a longer line is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
 
 
 @dataclass(slots=True)
 class Signs:
-    """What the agent's output gives away besides what its program means to say."""
+    """Signs in the agent's output that its program does not report as results."""
 
     no_process: bool = False
 
     def look_at(self, line: str) -> None:
-        """Take in a line."""
+        """Check one line of output."""
         if self.no_process or len(line) > COMPLAINT_LENGTH:
             return
         no_start = STARTS.search(line) and TRY_AGAIN.search(line)
