@@ -140,3 +140,12 @@ def test_the_jobs_of_a_removed_subtask_are_deleted() -> None:
     decision = decide(make_seen(episodes=(make_episode("T009"),)))
 
     assert DeleteJob(name="token-auth-t009-1-abc", uid="job-T009-1") in decision.actions
+
+
+def test_a_job_that_has_ended_is_kept_whatever_its_pod_still_shows() -> None:
+    runner = make_container("runner", "Terminated", finished=NOW - seconds(60))
+    ended = make_episode(complete=True, pod=make_pod(runner))
+
+    decision = decide(make_seen(records=[make_record(phase=DONE, attempts=1)], episodes=(ended,)))
+
+    assert [item for item in decision.actions if isinstance(item, DeleteJob)] == []

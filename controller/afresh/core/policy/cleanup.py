@@ -75,7 +75,7 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
 def _left_behind(episode: Episode, *, now: datetime) -> bool:
     """Whether a container still runs although its runner ended a while ago and told it to end."""
     runner = episode.pod.container(RUNNER) if episode.pod else None
-    if episode.pod is None or runner is None or runner.finished is None:
+    if episode.finished or episode.pod is None or runner is None or runner.finished is None:
         return False
     if now - runner.finished < LEFT_BEHIND_AFTER:
         return False
