@@ -15,7 +15,7 @@ from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
 from afresh.cli.look.episode_choice import Chosen, choose, episodes
 from afresh.cli.look.episode_log import LogReader
-from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.live_lists import Collection, Live
 from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import LogLook, Output
 from afresh.cli.printable import plain_line, plain_lines

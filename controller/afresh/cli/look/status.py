@@ -21,7 +21,7 @@ from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
 from afresh.cli.look.changes import changes
-from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.live_lists import Collection, Live
 from afresh.cli.look.package_view import PackageView, unreadable_view, view_of
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree

@@ -7,10 +7,10 @@ from rich.text import Text
 from afresh.api.phases import PackagePhase
 from afresh.cli.amounts import tokens
 from afresh.cli.look.columns import Column, rows_of
-from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import PackageView
 from afresh.cli.look.status_columns import PACKAGE_STYLES
 from afresh.cli.look.terminal import Style, line
+from afresh.cli.look.truncate import Group, truncate
 from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
 
@@ -40,7 +40,7 @@ def table(
     ]
     if height is None:
         return [head, *(text for group in groups for text in group.lines)]
-    return [head, *fold(groups, max(1, height - 1), _folded)][:height]
+    return [head, *truncate(groups, max(1, height - 1), _summary)][:height]
 
 
 def _message(view: PackageView) -> Iterator[Text]:
@@ -52,7 +52,7 @@ def _style(view: PackageView) -> Style:
     return PACKAGE_STYLES.get(PackagePhase(view.phase), Style.PLAIN)
 
 
-def _folded(keys: Sequence[str]) -> Text:
+def _summary(keys: Sequence[str]) -> Text:
     noun = "package" if len(keys) == 1 else "packages"
     return line((f"… {len(keys)} more {noun}", Style.FAINT))
 

@@ -1,6 +1,6 @@
 """The tree of one package as lines: its head, and a branch for each subtask. Pure.
 
-Fits any width by leaving out columns, and any height by folding what is least of interest.
+Fits any width by leaving out columns, and any height by summarizing what is least of interest.
 """
 
 from collections import Counter
@@ -11,7 +11,6 @@ from rich.text import Text
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.cli.amounts import short_commit, tokens
 from afresh.cli.look.columns import GAP
-from afresh.cli.look.folding import Group, fold
 from afresh.cli.look.package_view import GateView, PackageView, SubtaskView
 from afresh.cli.look.status_columns import (
     LIVE,
@@ -21,6 +20,7 @@ from afresh.cli.look.status_columns import (
     subtask_rows,
 )
 from afresh.cli.look.terminal import Style, line, wrapped
+from afresh.cli.look.truncate import Group, truncate
 from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
 
@@ -38,8 +38,8 @@ def tree(view: PackageView, width: int, height: int | None = None) -> list[Text]
         return [*head, *(text for group in groups for text in group.lines), *foot]
     room = max(1, height - len(head) - len(foot))
     known = {item.id: item for item in view.subtasks}
-    folded = fold(groups, room, lambda keys: _folded([known[key] for key in keys]))
-    return [*head, *folded, *foot][:height]
+    shortened = truncate(groups, room, lambda keys: _summary([known[key] for key in keys]))
+    return [*head, *shortened, *foot][:height]
 
 
 def _head(view: PackageView, width: int) -> Iterator[Text]:
@@ -129,7 +129,7 @@ def _rank(item: SubtaskView) -> int:
     return 2 if item.phase == SubtaskPhase.PENDING and not item.waits_for else 3
 
 
-def _folded(items: Sequence[SubtaskView]) -> Text:
+def _summary(items: Sequence[SubtaskView]) -> Text:
     """Say which subtasks stand here, and how many of each kind."""
     ids = items[0].id if len(items) == 1 else f"{items[0].id} to {items[-1].id}"
     kinds = Counter(item.marker for item in items)

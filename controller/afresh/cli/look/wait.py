@@ -10,7 +10,7 @@ import sys
 
 from afresh.api.work_package import WorkPackage
 from afresh.cli.connection import connected, missing_package, no_such_package
-from afresh.cli.look.following import Collection, Live
+from afresh.cli.look.live_lists import Collection, Live
 from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
 from afresh.cli.plain_values import plain_value

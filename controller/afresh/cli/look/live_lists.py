@@ -1,6 +1,6 @@
-"""Collections of the cluster, kept current by watches for as long as a command looks at them.
+"""Lists of objects that watches keep current while a command shows them.
 
-Owns listing anew where a watch has ended. Knows nothing of what the objects mean.
+Owns listing again after a watch has ended. Knows nothing of what the objects mean.
 """
 
 import asyncio

@@ -20,12 +20,14 @@ class Group:
     noted: bool = False
 
 
-def fold(groups: Sequence[Group], room: int, folded: Callable[[Sequence[str]], Text]) -> list[Text]:
+def truncate(
+    groups: Sequence[Group], room: int, summary: Callable[[Sequence[str]], Text]
+) -> list[Text]:
     """Return at most `room` lines in the order of the list.
 
     Notes go first where they matter less, then groups by rank, those far from the first of the
     lowest rank before those near it. What is left out between two others becomes the line that
-    `folded` makes of its keys.
+    `summary` makes of its keys.
     """
     if sum(len(group.lines) for group in groups) <= room:
         return [text for group in groups for text in group.lines]
@@ -35,7 +37,7 @@ def fold(groups: Sequence[Group], room: int, folded: Callable[[Sequence[str]], T
         if is_kept:
             lines += [text for group in run for text in group.lines[: kept[group.key]]]
         else:
-            lines.append(folded([group.key for group in run]))
+            lines.append(summary([group.key for group in run]))
     return lines[:room]
 
 

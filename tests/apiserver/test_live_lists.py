@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from afresh.cli.look import following
-from afresh.cli.look.following import Collection, Live
+from afresh.cli.look import live_lists
+from afresh.cli.look.live_lists import Collection, Live
 from afresh.kube.client import WORK_PACKAGES, Kube, Manifest, Resource
 from afresh.kube.errors import RefusedError
 from tests.api.manifests import entry
@@ -41,7 +41,7 @@ async def until(live: Live, holds: Any) -> None:
 async def test_what_changes_before_and_after_the_end_of_a_watch_is_seen(
     kubeconfig: Path, kubectl: Kubectl, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "WATCH_SECONDS", 1)
+    monkeypatch.setattr(live_lists, "WATCH_SECONDS", 1)
     apply(kubectl, namespace, entry("T1"))
     packages = Collection(WORK_PACKAGES, namespace, "metadata.name=demo")
     kube = await Counting.connect(str(kubeconfig))
