@@ -98,6 +98,19 @@ CASES = [
         "Pending", Reason.EPISODE_NOT_STARTED, [], id="an episode cannot be scheduled",
     ),
     pytest.param(
+        make_seen(
+            records=[running()],
+            episodes=(
+                make_episode(
+                    created=NOW - seconds(3601),
+                    released=NOW - seconds(3601),
+                    pod=make_pod(phase="Pending", unschedulable="no node"),
+                ),
+            ),
+        ),
+        "Stalled", Reason.EPISODE_NOT_STARTED, [], id="an episode has had no node for an hour",
+    ),
+    pytest.param(
         make_seen(records=[make_record(reason="Auth", message="bad key",
                                        not_before=NOW + seconds(20))]),
         "Stalled", "Auth", [], id="a refused key",

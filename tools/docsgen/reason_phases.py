@@ -21,8 +21,9 @@ OF_PACKAGES: dict[PackagePhase, frozenset[str]] = {
     PackagePhase.SUSPENDED: _reasons("BeingDeleted Suspended"),
     PackagePhase.STALLED: _reasons(
         "AboveCeiling AgentClassNotFound Auth BackingOff BeingDeleted BranchInUse Config "
-        "GateClosed GitUnreachable ImageNotAllowed ImageNotPulled InvalidSpec ModelSilent "
-        "NeverFits NotSupported OrderTooLarge StartRefused UnpricedModel"
+        "EpisodeNotStarted GateClosed GitUnreachable ImageNotAllowed ImageNotPulled "
+        "InvalidSpec ModelSilent NeverFits NotSupported OrderTooLarge StartRefused "
+        "UnpricedModel"
     ),
     PackagePhase.SUCCEEDED: _reasons("BeingDeleted Succeeded"),
     PackagePhase.NEEDS_REVIEW: _reasons("BeingDeleted NeedsReview"),

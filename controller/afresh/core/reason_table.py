@@ -85,7 +85,8 @@ _ABOUT_PACKAGES = (
         "Nothing. If it stays, look at the LocalQueue named by `spec.queueName` and its quota."),
     ReasonRow("EpisodeNotStarted", _PACKAGE,
         "The Job has been made and its pod is not made or not scheduled; the message has the "
-        "cluster's own words. Or the package is new, and its many Subtasks are being made.",
+        "cluster's own words. After an hour the package is `Stalled`; it goes on by itself. Or the "
+        "package is new, and its many Subtasks are being made.",
         "Nothing if it passes; else give the cluster what the message asks for."),
     ReasonRow("BackingOff", _PACKAGE,
         "A provider, a node or the repository's host failed, and the next episode waits 2, 4, 8 "

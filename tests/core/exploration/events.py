@@ -111,7 +111,12 @@ def _hour_later(world: World) -> World | None:
 def waiting_since(world: World) -> list[datetime]:
     """Return since when the package waits for something outside, for each such thing."""
     known = (world.gate and world.gate.since, world.wait and world.wait.since)
-    return [since for since in (*known, world.package.status.waiting_since) if since]
+    roomless = (
+        episode.created
+        for episode in world.episodes
+        if not episode.finished and episode.pod and episode.pod.unschedulable
+    )
+    return [since for since in (*known, world.package.status.waiting_since, *roomless) if since]
 
 
 def is_overdue_in(world: World) -> bool:

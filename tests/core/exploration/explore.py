@@ -77,7 +77,7 @@ def explored() -> Explored:
         _explore(new_world(**two, maxConsecutiveFailures=1), batch),
         _explore(new_world(second={}), [*looking(), *time_passes()]),
         _explore(new_world(**one), [*silences(), *time_passes()]),
-        _explore(new_world(**one), [*core, *hours()]),
+        _explore(new_world(**one), [*core, *scheduling(), *hours()]),
         _created(created_in(new_world(second={}))),
         _created([new_world(second={}, suspend=True)]),
     ]

@@ -30,7 +30,8 @@ ABOUT_THE_SPEC = {
     Reason.IMAGE_NOT_ALLOWED, Reason.NOT_SUPPORTED, Reason.ABOVE_CEILING, Reason.ORDER_TOO_LARGE,
 }  # fmt: skip
 PASSES = {
-    Reason.BACKING_OFF, Reason.GATE_CLOSED, Reason.GIT_UNREACHABLE, Reason.IMAGE_NOT_PULLED,
+    Reason.BACKING_OFF, Reason.EPISODE_NOT_STARTED, Reason.GATE_CLOSED, Reason.GIT_UNREACHABLE,
+    Reason.IMAGE_NOT_PULLED,
 }  # fmt: skip
 WORKING = {"Running", "Queued"}
 

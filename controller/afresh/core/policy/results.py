@@ -10,6 +10,7 @@ from afresh.api.package_status import SharedWait
 from afresh.api.phases import PackagePhase
 from afresh.api.subtask import SubtaskEntry
 from afresh.contract.order import Budget
+from afresh.contract.outcomes import is_overdue
 from afresh.core.decision import RuleResult, StartEpisode
 from afresh.core.history.shared_causes import refused_message
 from afresh.core.history.shared_waits import behind, phase_of, probe_text
@@ -91,7 +92,7 @@ def keep_running(situation: Situation) -> RuleResult:
 
 
 def _go_on(situation: Situation) -> RuleResult:
-    problem = next((live.problem for _, live in situation.live if live.problem), None)
+    kept = [(episode, live) for episode, live in situation.live if live.problem]
     queued = all(live.queued for _, live in situation.live)
     stopping = next((r for r in situation.records if is_cancelled(r)), None)
     probed = next((r for r in situation.records if r.reason in STALLING), None)
@@ -106,9 +107,13 @@ def _go_on(situation: Situation) -> RuleResult:
         )
     if queued:
         return RuleResult(phase=PackagePhase.QUEUED, reason=Reason.EPISODE_QUEUED, message=IN_QUEUE)
-    if problem:
+    if kept:
+        since = min(episode.released or episode.created for episode, _ in kept)
+        overdue = is_overdue(since, situation.now)
         return RuleResult(
-            phase=PackagePhase.PENDING, reason=Reason.EPISODE_NOT_STARTED, message=problem
+            phase=PackagePhase.STALLED if overdue else PackagePhase.PENDING,
+            reason=Reason.EPISODE_NOT_STARTED,
+            message=kept[0][1].problem or "",
         )
     return RuleResult(phase=PackagePhase.RUNNING, reason=Reason.EPISODE_RUNNING, message=names)
 
