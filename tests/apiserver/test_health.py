@@ -122,22 +122,22 @@ async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_l
         apply(kubectl, namespace, chain(1))
         await holds("the watch tells", lambda: cache.get(WORK_PACKAGES, namespace, "p"))
         await resync.sweep()
-        await holds("the watches owe nothing", lambda: not router.missed.owes())
+        await holds("the watches owe nothing", lambda: not router.watch_lag.owes())
         gate.mutes = lambda request: "workpackages" in request.path
         kubectl("label", "wp", "p", "-n", namespace, "seen=no")
         await holds("the watch is muted", lambda: gate.muted)
         await resync.sweep()
-        first = router.missed.late(seconds=0)
+        first = router.watch_lag.late(seconds=0)
         await resync.sweep()
-        stuck = router.missed.late(seconds=0)
-        patient = router.missed.late()
+        stuck = router.watch_lag.late(seconds=0)
+        patient = router.watch_lag.late()
         gate.refuses = lambda request: "workpackages" in request.path
         with pytest.raises(UnavailableError):
             await resync.sweep()
-        excused = router.missed.late(seconds=0)
+        excused = router.watch_lag.late(seconds=0)
         gate.mutes = gate.refuses = nothing
         kubectl("label", "wp", "p", "-n", namespace, "seen=yes", "--overwrite")
-        await holds("the watch tells", lambda: not router.missed.owes())
+        await holds("the watch tells", lambda: not router.watch_lag.owes())
     finally:
         stop.set()
         await watching

@@ -64,6 +64,9 @@ def releases(
 ) -> Iterator[Releases]:
     """Take the CRDs of the server into a release, and leave them as they were found."""
     made = Releases(kubectl, kubeconfig, make_namespace())
+    # Other files apply what the chart renders, to the same server and by the same names.
+    rights = "clusterroles,clusterrolebindings"
+    kubectl("delete", rights, "-l", f"app.kubernetes.io/instance={OPERATOR}")
     assert made.upgrade(CRDS, "--take-ownership") == ""
     yield made
     assert made.helm("uninstall", OPERATOR, "--ignore-not-found") == ""
