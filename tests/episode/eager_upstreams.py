@@ -10,8 +10,8 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,6 +51,36 @@ class Eager:
 
 
 Start = Callable[[Path], AbstractAsyncContextManager[Eager]]
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def end(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, and return when it is closed."""
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+@asynccontextmanager
+async def listening(serve: Handler) -> AsyncIterator[int]:
+    """Listen on a port for as long as the block lasts; every connection is closed after it."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        tasks.add(task)
+        try:
+            with suppress(ConnectionError):
+                await serve(reader, writer)
+        finally:
+            await end(writer)
+
+    async with await asyncio.start_server(take, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -80,16 +110,9 @@ async def literal(_folder: Path) -> AsyncIterator[Eager]:
                 eager.broken.append(repr(error.partial))
                 break
             eager.seen.append(Seen(method, url, pairs, body))
-        writer.close()
 
-    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await serve(reader, writer)
-        except ConnectionError:
-            writer.close()
-
-    async with await asyncio.start_server(take, "127.0.0.1", 0) as server:
-        eager = Eager(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with listening(serve) as port:
+        eager = Eager(f"http://127.0.0.1:{port}")
         yield eager
 
 

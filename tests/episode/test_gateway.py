@@ -8,6 +8,7 @@ import pytest
 
 from afresh.contract.report import Usage
 from afresh.episode.gateway.model_api import ModelFault
+from tests.episode.eager_upstreams import end
 from tests.episode.gateway_client import KEY, MESSAGES, make_gateway, talking
 from tests.episode.upstream import answers, events, providing, refuses, server_sent, streams
 
@@ -135,7 +136,7 @@ async def test_request_without_a_turn_left_is_refused_before_its_body_is_read():
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(f"POST {MESSAGES} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".encode())
         line = await asyncio.wait_for(reader.readline(), 60)
-        writer.close()
+        await end(writer)
 
     assert line.split()[1] == b"400"
     assert talk.gateway.meter.limit_reached

@@ -10,7 +10,7 @@ from afresh.episode.gateway.model_api import ModelApi
 from afresh.episode.gateway.providers.anthropic import AnthropicApi
 from afresh.episode.gateway.providers.gemini import GeminiApi
 from afresh.episode.gateway.providers.openai import OpenAiApi
-from tests.episode.eager_upstreams import ANSWER, REFUSE, literal
+from tests.episode.eager_upstreams import ANSWER, REFUSE, end, listening, literal
 from tests.episode.gateway_client import MESSAGES, make_gateway, talking, talking_to
 from tests.episode.test_gateway_framing import gateway_to, plain, say
 from tests.episode.upstream import answers
@@ -39,11 +39,10 @@ async def connections_for(agent: str, first: bytes) -> int:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            writer.close()
             running -= 1
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        gateway = make_gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with listening(serve) as provider:
+        gateway = make_gateway(f"http://127.0.0.1:{provider}")
         gateway.open()
         host, port = gateway.url.removeprefix("http://").split(":")
         body = b"{}" if agent == "small" else BIG
@@ -80,7 +79,7 @@ async def test_agents_connection_is_used_again_and_what_it_sends_ahead_ends_it(t
             await asyncio.wait_for(reader.readuntil(b"}}"), 60)
         writer.write(plain() + plain())
         rest = await asyncio.wait_for(reader.read(), 60)
-        writer.close()
+        await end(writer)
 
     assert rest.count(b"HTTP/1.1 ") == 1
     assert len(eager.seen) == 4

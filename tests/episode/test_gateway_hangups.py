@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.order import Budget
+from tests.episode.eager_upstreams import end
 from tests.episode.gateway_client import MESSAGES, PRICE, Talk, talking
 from tests.episode.upstream import BODY, server_sent, usage
 
@@ -95,7 +96,7 @@ async def hang_up(talk: Talk, *, half: bool = False) -> None:
         assert writer.transport
         writer.transport.abort()
     await asyncio.wait_for(spender.gone.wait(), 10)
-    writer.close()
+    await end(writer)
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["closed", "half-closed"])

@@ -60,6 +60,13 @@ class UpstreamAnswer(aiohttp.ClientResponse):
         else:
             self.close()
 
+    def close(self) -> None:
+        """End the connection; what of the request was not sent yet is dropped at once."""
+        transport = self.connection.transport if self.connection else None
+        if transport and not self.is_sent:
+            transport.abort()
+        super().close()
+
     def _response_eof(self) -> None:
         """Release nothing yet: it may be called before the status is known."""
 
