@@ -39,10 +39,8 @@ class OutcomeRow:
     of_provider: bool = False
     stalls: bool = False
 
-    def marker(self, *, is_last_chance: bool) -> Marker | None:
-        """Return the subtask's marker in the plan; None: it stays pending."""
-        if self.next is NextStep.DONE:
-            return Marker.DONE
+    def marker_of_failure(self, *, is_last_chance: bool) -> Marker | None:
+        """Return the marker in the plan of a subtask that is not done; None: it stays pending."""
         if self.next is NextStep.REVIEW:
             return Marker.NEEDS_REVIEW
         return Marker.SKIPPED if self.counts and is_last_chance else None

@@ -4,10 +4,10 @@ Owns which failures change the plan. Nothing here changes an outcome: what fails
 With the limits of `plan_commit` it takes less than a minute, which the pod's deadline leaves.
 """
 
-from afresh.contract.order import PlanLine, Task
-from afresh.contract.outcomes import TABLE, NextStep
+from afresh.contract.order import PlanLine
+from afresh.contract.outcomes import TABLE
 from afresh.contract.text import one_line
-from afresh.contract.words import Marker, Outcome
+from afresh.contract.words import Marker
 from afresh.episode.briefing import planned
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import plan_commit
@@ -21,7 +21,9 @@ from afresh.episode.stopped import SubtaskStopped
 def run(context: EpisodeContext, state: SubtaskState) -> None:
     """Push the plan with the marker, where the outcome changes it."""
     task, order = state.task, state.episode.order
-    marker = _marker(task, given(state.result).outcome)
+    row = TABLE[given(state.result).outcome]
+    is_last_chance = task.marker_on_failure is not Marker.PENDING
+    marker = row.marker_of_failure(is_last_chance=is_last_chance)
     if marker is None:
         return
     context.reporter.stage("plan")
@@ -39,16 +41,6 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
         return
     context.reporter.reached("pushed")
     context.reporter.update(head=found.head, plan_digest=found.plan_digest)
-
-
-def _marker(task: Task, outcome: Outcome) -> Marker | None:
-    """Return what the outcome makes of the subtask in the plan; None: it stays pending."""
-    row = TABLE[outcome]
-    if row.next is NextStep.REVIEW:
-        return Marker.NEEDS_REVIEW
-    if row.counts and task.marker_on_failure is not Marker.PENDING:
-        return task.marker_on_failure
-    return None
 
 
 def _notes(context: EpisodeContext, state: SubtaskState) -> AgentNotes | None:
