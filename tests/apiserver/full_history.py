@@ -15,7 +15,7 @@ import pytest
 from afresh.contract.order import Order
 from afresh.contract.report import Report, VerifyResult
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
+from afresh.kube.resources import JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.node import Node
 from tests.apiserver.story import apply, node_of

@@ -13,8 +13,9 @@ from afresh.contract import codec, report
 from afresh.contract.order import Order
 from afresh.contract.report import Report
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, PODS, Kube
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, NotFoundError
+from afresh.kube.resources import JOBS, PODS
 from tests.runner import answer_of
 
 Judge = Callable[[Order], Outcome]

@@ -10,7 +10,8 @@ from typing import Any
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import WORK_PACKAGES
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.node import Node, succeed
 

@@ -12,8 +12,9 @@ import pytest
 from afresh import clock
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
 from afresh.kube.parse import parse_time
+from afresh.kube.resources import WORK_PACKAGES
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
 from tests.apiserver.story import PATIENCE, chain, node_of

@@ -8,7 +8,8 @@ from pathlib import Path
 from afresh.api.work_package import CANCEL_ANNOTATION
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import JOBS, WORK_PACKAGES
 from tests.apiserver.commands import Afresh
 from tests.apiserver.kubectl import Kubectl, Manifest
 from tests.apiserver.operator_process import OperatorProcess

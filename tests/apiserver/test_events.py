@@ -8,7 +8,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import SUBTASKS, Manifest
+from afresh.kube.resources import SUBTASKS, Manifest
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
 from tests.apiserver.story import apply, chain, ended, holds, node_of

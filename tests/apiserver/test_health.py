@@ -15,7 +15,7 @@ import yaml
 from afresh.kube import handlers
 from afresh.kube.async_scopes import serving
 from afresh.kube.cache import Cache
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
 from afresh.kube.errors import NotLeaderError, UnavailableError
 from afresh.kube.ha.leadership import leading
 from afresh.kube.handlers import EventRouter
@@ -24,6 +24,7 @@ from afresh.kube.heartbeat import heartbeat
 from afresh.kube.listener import Limits, Listener
 from afresh.kube.queue import KeyQueue
 from afresh.kube.report_keys import ReportKeys
+from afresh.kube.resources import WORK_PACKAGES
 from afresh.kube.resync import Resync
 from afresh.settings import Settings
 from tests.apiserver.account import NAME, RELEASE_NAMESPACE, grant, rendered, token

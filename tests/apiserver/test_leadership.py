@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from afresh.kube.client import LEASES, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import LEASES
 from tests.apiserver.account import (
     NAME,
     RELEASE_NAMESPACE,

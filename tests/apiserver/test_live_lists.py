@@ -9,8 +9,9 @@ import pytest
 
 from afresh.cli.look import live_lists
 from afresh.cli.look.live_lists import Collection, Live
-from afresh.kube.client import WORK_PACKAGES, Kube, Manifest, Resource
+from afresh.kube.client import Kube
 from afresh.kube.errors import RefusedError
+from afresh.kube.resources import WORK_PACKAGES, Manifest, Resource
 from tests.api.manifests import entry
 from tests.apiserver.commands import apply, stands, visitor
 from tests.apiserver.kubectl import Kubectl

@@ -11,7 +11,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES
+from afresh.kube.resources import JOBS, NETWORK_POLICIES, SUBTASKS, WORK_PACKAGES
 from tests.apiserver.kubectl import Kubectl
 from tests.apiserver.operator_process import OperatorProcess
 from tests.apiserver.story import PATIENCE, apply, chain, ended, holds, node_of

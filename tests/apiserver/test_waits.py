@@ -11,7 +11,8 @@ from afresh.cli.look.live_lists import Collection, Live
 from afresh.cli.look.wait import outcome
 from afresh.cli.looks import Awaited, WaitLook
 from afresh.cli.requests import Target
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import WORK_PACKAGES
 from tests.api.manifests import entry
 from tests.apiserver.commands import Afresh, apply, stands
 from tests.apiserver.kubectl import Kubectl

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from afresh.kube.client import JOBS, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import JOBS
 from tests.bench.watching import Watching
 
 Signal = Callable[[Watching, str], bool]

@@ -9,7 +9,8 @@ from typing import Any
 
 from afresh.contract import report
 from afresh.contract.report import Report
-from afresh.kube.client import WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
+from afresh.kube.resources import WORK_PACKAGES
 from tests.bench.watching import Watching
 
 PATIENCE = 300

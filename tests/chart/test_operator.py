@@ -5,7 +5,7 @@ import pytest
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
 from afresh.contract.words import AdapterName
-from afresh.kube.client import Manifest
+from afresh.kube.resources import Manifest
 from afresh.manifests.network_policy import OPERATOR_LABELS
 from afresh.settings import Settings
 from tests.chart.helm import SYSTEM, kinds, one, render

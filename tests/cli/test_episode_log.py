@@ -11,7 +11,8 @@ from afresh.api.subtask import Attempt
 from afresh.cli.look import episode_log
 from afresh.cli.look.episode_choice import Chosen
 from afresh.cli.look.episode_log import LogReader, Source
-from afresh.kube.client import Kube, Manifest
+from afresh.kube.client import Kube
+from afresh.kube.resources import Manifest
 from tests.kube.api_server import is_selected
 
 OF_JOB = {"batch.kubernetes.io/job-name": "job"}

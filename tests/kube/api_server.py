@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from afresh.kube.client import EVENTS, PODS, Manifest, Resource
 from afresh.kube.errors import ConflictError, KubeError, NotFoundError
+from afresh.kube.resources import EVENTS, PODS, Manifest, Resource
 from tests.make import NOW
 
 CONTROLLER = "batch.kubernetes.io/controller-uid"

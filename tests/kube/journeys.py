@@ -6,7 +6,7 @@ from typing import Any
 
 from afresh.contract.order import Task
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, PODS
+from afresh.kube.resources import JOBS, PODS
 from tests.kube.node import TOKENS, Judge
 from tests.kube.world import KEY, Step, World, make_world
 from tests.make import make_entry, seconds

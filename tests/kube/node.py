@@ -14,7 +14,7 @@ from afresh.contract.order import Order, Task
 from afresh.contract.plan_file import Plan, digest, parse, render
 from afresh.contract.report import SYNC_ID, Report, Result, Unpushed, Usage
 from afresh.contract.words import Marker, Outcome, PushRefusal
-from afresh.kube.client import JOBS, PODS, WORK_PACKAGES, Manifest
+from afresh.kube.resources import JOBS, PODS, WORK_PACKAGES, Manifest
 from afresh.manifests.metadata import read_batch
 from tests.kube.api_server import ApiServer
 from tests.runner import marker_after

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.kube.branches import Branches
-from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
+from afresh.kube.resources import AGENT_CLASSES, WORK_PACKAGES, Manifest
 from tests.kube.api_server import ApiServer
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.node import Node

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from afresh.contract.plan_file import digest
-from afresh.kube.client import JOBS, PODS
+from afresh.kube.resources import JOBS, PODS
 from tests.kube.journeys import JOURNEYS, LONG, Journey, by_subtask, entries
 from tests.kube.world import KEY, World, check_rest, make_world, side_effects
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from afresh.kube.client import JOBS, SUBTASKS
 from afresh.kube.loop import MANY
+from afresh.kube.resources import JOBS, SUBTASKS
 from tests.kube.journeys import by_subtask
 from tests.kube.world import World, make_world
 from tests.make import make_entry

@@ -11,7 +11,7 @@ from afresh.contract import report
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.core.names import job_name, sync_name
-from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, Manifest
+from afresh.kube.resources import AGENT_CLASSES, JOBS, PODS, Manifest
 from tests.kube.journeys import LONG, by_subtask, entries
 from tests.kube.world import KEY, SEAL, Operator, World, make_world
 from tests.manifests.jobs import make_job

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from afresh.kube.client import AGENT_CLASSES, JOBS, NETWORK_POLICIES, Manifest
+from afresh.kube.resources import AGENT_CLASSES, JOBS, NETWORK_POLICIES, Manifest
 from tests.kube.journeys import LONG, agent_at, by_subtask, chain, entries, long_first
 from tests.kube.world import KEY, World, make_world
 from tests.make import seconds

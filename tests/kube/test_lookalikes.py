@@ -9,9 +9,9 @@ from afresh.contract.order import Order
 from afresh.contract.report import Report, Result
 from afresh.contract.words import Outcome
 from afresh.kube.cache import Cache
-from afresh.kube.client import JOBS, PODS, Manifest
 from afresh.kube.handlers import EventRouter
 from afresh.kube.queue import KeyQueue
+from afresh.kube.resources import JOBS, PODS, Manifest
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import KEY, make_world
 from tests.make import NOW

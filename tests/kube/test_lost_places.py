@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS
+from afresh.kube.resources import JOBS
 from tests.kube.journeys import entries
 from tests.kube.world import World, make_world
 

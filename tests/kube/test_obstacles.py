@@ -6,8 +6,8 @@ import pytest
 
 from afresh.core.names import job_name
 from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, Resource
 from afresh.kube.errors import UnavailableError
+from afresh.kube.resources import AGENT_CLASSES, JOBS, PODS, SUBTASKS, Resource
 from tests.kube.journeys import CLAUDE, by_subtask, entries
 from tests.kube.world import KEY, World, make_world
 

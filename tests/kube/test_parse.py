@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from afresh.kube.client import JOBS
 from afresh.kube.parse import parse_episode, parse_pod, parse_time
+from afresh.kube.resources import JOBS
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import make_world
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from afresh.kube.client import JOBS, PODS, Manifest
+from afresh.kube.resources import JOBS, PODS, Manifest
 from afresh.kube.seal import Seal
 from tests.manifests.jobs import REPOSITORY, make_job
 

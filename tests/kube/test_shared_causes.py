@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from afresh.kube.client import AGENT_CLASSES, EVENTS, JOBS, PODS, WORK_PACKAGES
 from afresh.kube.errors import RefusedError
+from afresh.kube.resources import AGENT_CLASSES, EVENTS, JOBS, PODS, WORK_PACKAGES
 from tests.kube.journeys import by_subtask, entries
 from tests.kube.world import World, check_rest, make_world
 from tests.make import NOW, seconds

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from afresh.contract.words import Outcome
-from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, WORK_PACKAGES
+from afresh.kube.resources import AGENT_CLASSES, JOBS, PODS, WORK_PACKAGES
 from tests.kube.journeys import CLAUDE, by_subtask, entries
 from tests.kube.world import KEY, World, check_rest, make_world
 from tests.make import make_class, seconds

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from afresh.contract.plan_file import digest
 from afresh.contract.words import Outcome
-from afresh.kube.client import JOBS, PODS
+from afresh.kube.resources import JOBS, PODS
 from tests.kube.journeys import CLAUDE, entries
 from tests.kube.world import KEY, World, check_rest, contradictions_in, make_world
 

@@ -1,6 +1,6 @@
 """Stored objects that cannot be read stall one package, with a sentence, and nobody else."""
 
-from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES
+from afresh.kube.resources import AGENT_CLASSES, WORK_PACKAGES
 from tests.kube.journeys import by_subtask
 from tests.kube.world import KEY, Operator, World, make_world
 from tests.make import NOW, make_package, seconds

@@ -8,7 +8,7 @@ from afresh.contract.order import Task
 from afresh.contract.report import Report
 from afresh.contract.words import Outcome
 from afresh.core.history.classify import Finished, sync_verdict
-from afresh.kube.client import PODS, Manifest
+from afresh.kube.resources import PODS, Manifest
 from tests.kube.journeys import by_subtask
 from tests.kube.world import World, check_rest, make_world
 from tests.make import NOW, make_entry, make_episode

@@ -1,6 +1,6 @@
 """What a watch owes: changes that lists show and it does not tell, and when that is its fault."""
 
-from afresh.kube.client import PODS, WORK_PACKAGES, Manifest
+from afresh.kube.resources import PODS, WORK_PACKAGES, Manifest
 from afresh.kube.watch_lag import WatchLag
 
 STUCK = "the watch of workpackages does not tell what a list has shown"

@@ -16,13 +16,13 @@ from afresh.core.planner import decide
 from afresh.core.policy.scheduling import TAKEN_AGAIN
 from afresh.kube.apply import Applier
 from afresh.kube.cache import SELECTORS, WATCHED, Cache
-from afresh.kube.client import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.errors import ConflictError, UnavailableError
 from afresh.kube.handlers import EventRouter
 from afresh.kube.isolation import Isolation
 from afresh.kube.loop import Loop
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
+from afresh.kube.resources import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.seal import Seal
 from tests.core.contradictions import contradictions
 from tests.kube.api_server import ApiServer, Killed, is_selected

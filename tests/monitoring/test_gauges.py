@@ -6,8 +6,8 @@ import pytest
 
 from afresh.contract.report import Report
 from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.kube.metrics_view import MetricsView
+from afresh.kube.resources import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.metrics.gauges import Gauges
 from tests.make import make_class, make_entry, make_package
 

@@ -17,8 +17,9 @@ from afresh.contract import codec
 from afresh.contract.conformance import REQUIREMENTS, CheckResult, Finding, Findings
 from afresh.contract.pod_layout import AGENT, RUNNER
 from afresh.core.history.shared_causes import never_fits
-from afresh.kube.client import DEPLOYMENTS, PODS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import NotFoundError, RefusedError
+from afresh.kube.resources import DEPLOYMENTS, PODS, Manifest
 from afresh.manifests.conformance import SECONDS, ConformanceParts, build_conformance_pod
 
 PATIENCE = SECONDS + 60

@@ -33,9 +33,10 @@ from afresh.cli.requests import (
     Request,
     Target,
 )
-from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
-from afresh.kube.observe import parse
+from afresh.kube.models import parse
+from afresh.kube.resources import SUBTASKS, WORK_PACKAGES
 
 SECONDS = 45
 TRIES = 5

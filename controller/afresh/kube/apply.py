@@ -21,9 +21,10 @@ from afresh.core.decision import (
 from afresh.core.observed import Observed
 from afresh.core.planner import child_spec
 from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, JOBS, SUBTASKS, Kube, Manifest, Resource
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, RefusedError
 from afresh.kube.isolation import Isolation
+from afresh.kube.resources import AGENT_CLASSES, JOBS, SUBTASKS, Manifest, Resource
 from afresh.kube.seal import NO_SEAL, Seal
 from afresh.manifests.job import JobParts, build_job
 from afresh.manifests.subtask import build_subtask

@@ -14,7 +14,7 @@ from afresh.api.phases import ENDED
 from afresh.api.repository import default_branch
 from afresh.core.history.transitions import IN_EPISODE
 from afresh.core.repository_url import normalized_url
-from afresh.kube.client import Manifest
+from afresh.kube.resources import Manifest
 
 Place = tuple[str, str, str]
 """Namespace, normalized URL and branch."""

@@ -17,7 +17,8 @@ from afresh.contract.pod_layout import (
 )
 from afresh.contract.report import Report
 from afresh.kube.branches import Branches
-from afresh.kube.client import (
+from afresh.kube.queue import Key
+from afresh.kube.resources import (
     AGENT_CLASSES,
     JOBS,
     NETWORK_POLICIES,
@@ -27,7 +28,6 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
-from afresh.kube.queue import Key
 from afresh.kube.seal import NO_SEAL, Seal
 from afresh.kube.start_index import StartIndex
 from afresh.kube.wait_index import WaitIndex

@@ -13,10 +13,11 @@ from afresh.api.agent_class import AgentClass
 from afresh.api.conditions import Condition, Conditions
 from afresh.core.class_status import class_conditions, unreadable_class
 from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import UnreadableError
-from afresh.kube.observe import parse
+from afresh.kube.models import parse
 from afresh.kube.queue import Key
+from afresh.kube.resources import AGENT_CLASSES, Manifest
 
 _CONDITIONS: TypeAdapter[tuple[Condition, ...]] = TypeAdapter(Conditions)
 

@@ -7,7 +7,6 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -23,9 +22,9 @@ from afresh.kube.errors import (
     translated,
 )
 from afresh.kube.kubeconfig import access
+from afresh.kube.resources import Manifest, Resource
 from afresh.metrics import registry
 
-Manifest = dict[str, Any]
 # The commands' name in managedFields.
 CLI_MANAGER = "afresh-cli"
 TIMEOUT_SECONDS = 30
@@ -35,37 +34,6 @@ FIRST_PAUSE = 0.25
 PAGE_SIZE = 500
 # A watch or a log may send nothing for a long time.
 ENDLESS = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A kind of object, as the API's paths name it."""
-
-    group: str
-    version: str
-    plural: str
-
-    def path(self, namespace: str | None = None, name: str | None = None, sub: str = "") -> str:
-        """Return the path of the collection, of one object, or of a subresource."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        parts = [root]
-        if namespace:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, sub) if part]
-        return "/".join(parts)
-
-
-WORK_PACKAGES = Resource("afresh.dev", "v1alpha1", "workpackages")
-SUBTASKS = Resource("afresh.dev", "v1alpha1", "subtasks")
-AGENT_CLASSES = Resource("afresh.dev", "v1alpha1", "agentclasses")
-JOBS = Resource("batch", "v1", "jobs")
-PODS = Resource("", "v1", "pods")
-DEPLOYMENTS = Resource("apps", "v1", "deployments")
-EVENTS = Resource("", "v1", "events")
-NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies")
-LEASES = Resource("coordination.k8s.io", "v1", "leases")
-SECRETS = Resource("", "v1", "secrets")
-TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews")
 
 
 class Kube:

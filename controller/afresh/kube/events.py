@@ -5,8 +5,9 @@ from datetime import datetime
 from afresh.contract.sentences import fitted
 from afresh.core.decision import Note
 from afresh.core.names import short_hash
-from afresh.kube.client import EVENTS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError
+from afresh.kube.resources import EVENTS, Manifest
 
 COMPONENT = "afresh"
 MESSAGE_LENGTH = 1000

@@ -19,7 +19,8 @@ from afresh.contract.pod_layout import LABEL_AGENT_CLASS, LABEL_MANAGED_BY, MANA
 from afresh.core.reasons import Reason
 from afresh.kube.cache import SELECTORS, WATCHED, Cache, package_of
 from afresh.kube.class_loop import class_key
-from afresh.kube.client import (
+from afresh.kube.queue import Key, KeyQueue
+from afresh.kube.resources import (
     AGENT_CLASSES,
     JOBS,
     NETWORK_POLICIES,
@@ -28,7 +29,6 @@ from afresh.kube.client import (
     Manifest,
     Resource,
 )
-from afresh.kube.queue import Key, KeyQueue
 from afresh.kube.shared_limits import next_in_line, waiting_to_start
 from afresh.kube.watch_lag import WatchLag
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from afresh.api.agent_class import AgentClass
 from afresh.contract.pod_layout import LABEL_MANAGED_BY, MANAGED_BY
 from afresh.kube.cache import Cache
-from afresh.kube.client import NETWORK_POLICIES, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, RefusedError
+from afresh.kube.resources import NETWORK_POLICIES, Manifest
 from afresh.manifests.network_policy import (
     ReportPeer,
     build_class_policy,

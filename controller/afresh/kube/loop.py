@@ -29,11 +29,12 @@ from afresh.core.status import (
 )
 from afresh.kube.apply import Applier
 from afresh.kube.cache import Cache
-from afresh.kube.client import SUBTASKS, WORK_PACKAGES, Kube, Resource
+from afresh.kube.client import Kube
 from afresh.kube.errors import KubeError, RefusedError, UnavailableError, UnreadableError
 from afresh.kube.events import write_event
 from afresh.kube.observe import Observer
 from afresh.kube.queue import Key
+from afresh.kube.resources import SUBTASKS, WORK_PACKAGES, Resource
 from afresh.kube.shared_limits import next_in_line
 from afresh.logs import get_logger
 from afresh.metrics import episodes, registry

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from afresh.kube.cache import Cache
-from afresh.kube.client import AGENT_CLASSES, WORK_PACKAGES, Manifest
+from afresh.kube.resources import AGENT_CLASSES, WORK_PACKAGES, Manifest
 
 
 class MetricsView:

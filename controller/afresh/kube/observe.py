@@ -4,12 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
-
-from pydantic import ValidationError
 
 from afresh.api.agent_class import AgentClass
-from afresh.api.meta import KubernetesObject
 from afresh.api.package_status import SubtaskRecord
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
@@ -19,17 +15,10 @@ from afresh.core.history.transitions import IN_EPISODE
 from afresh.core.names import job_name, sync_name
 from afresh.core.observed import Episode, Member, Observed, SharedLimits
 from afresh.kube.cache import OF_PACKAGES, OURS, Cache, has_ended
-from afresh.kube.client import (
-    AGENT_CLASSES,
-    JOBS,
-    PODS,
-    SUBTASKS,
-    WORK_PACKAGES,
-    Kube,
-    Manifest,
-)
+from afresh.kube.client import Kube
 from afresh.kube.errors import UnreadableError
 from afresh.kube.isolation import Isolation
+from afresh.kube.models import parse
 from afresh.kube.parse import (
     attempt_of,
     is_readable,
@@ -39,13 +28,11 @@ from afresh.kube.parse import (
     parse_time,
 )
 from afresh.kube.queue import Key
+from afresh.kube.resources import AGENT_CLASSES, JOBS, PODS, SUBTASKS, WORK_PACKAGES, Manifest
 from afresh.kube.shared_limits import shared_limits
 from afresh.kube.start_events import StartEvents
 
 POD_ENDS = ("Succeeded", "Failed")
-
-
-K = TypeVar("K", bound=KubernetesObject)
 
 
 @dataclass
@@ -210,19 +197,6 @@ class Observer:
         for kind in (JOBS, PODS):
             for found in await self.kube.list_items(kind, key.namespace, labelSelector=ours):
                 self.cache.put(kind, found)
-
-
-def parse(kind: type[K], raw: Manifest) -> K:
-    """Return the object as a `kind`. Raises UnreadableError."""
-    try:
-        return kind.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        name = raw["metadata"]["name"]
-        raise UnreadableError(
-            f"The {kind.__name__} {name} cannot be read: {where}: {first['msg']}; correct it."
-        ) from error
 
 
 def _running(package: WorkPackage) -> dict[str, int]:

@@ -23,8 +23,8 @@ from afresh.contract.text import one_line
 from afresh.contract.words import ContextMode
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 from afresh.kube.cache import has_ended
-from afresh.kube.client import Manifest
 from afresh.kube.errors import UnreadableError
+from afresh.kube.resources import Manifest
 from afresh.manifests.job import KUEUE_QUEUE_LABEL
 from afresh.manifests.metadata import read_batch
 

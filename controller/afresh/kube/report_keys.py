@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 
 from afresh import clock
 from afresh.kube.certificate import MOST_BYTES, make_key, pin_of_key, server_context
-from afresh.kube.client import SECRETS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError, NotFoundError, RefusedError
+from afresh.kube.resources import SECRETS, Manifest
 from afresh.logs import get_logger
 
 log = get_logger()

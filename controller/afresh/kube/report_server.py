@@ -11,11 +11,12 @@ from afresh.contract.hint_request import REPORT_PATH
 from afresh.contract.pod_layout import TOKEN_AUDIENCE
 from afresh.contract.report import REPORT_MAX_BYTES
 from afresh.kube.cache import Cache, package_of
-from afresh.kube.client import JOBS, PODS, TOKEN_REVIEWS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import KubeError
 from afresh.kube.http_message import Answer, Request, message
 from afresh.kube.listener import Limits, Route
 from afresh.kube.queue import KeyQueue
+from afresh.kube.resources import JOBS, PODS, TOKEN_REVIEWS, Manifest
 from afresh.logs import get_logger
 from afresh.metrics import registry
 

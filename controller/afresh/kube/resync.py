@@ -8,9 +8,10 @@ import asyncio
 from dataclasses import dataclass
 
 from afresh.kube.cache import SELECTORS, WATCHED, Cache, name_of
-from afresh.kube.client import AGENT_CLASSES, Kube, Resource
+from afresh.kube.client import Kube
 from afresh.kube.errors import KubeError, UnavailableError
 from afresh.kube.handlers import EventRouter
+from afresh.kube.resources import AGENT_CLASSES, Resource
 from afresh.logs import get_logger
 
 log = get_logger()

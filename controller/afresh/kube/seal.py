@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from afresh.contract.pod_layout import AGENT, ANNOTATION_SEAL, RUNNER, VERIFY
-from afresh.kube.client import JOBS, Manifest, Resource
+from afresh.kube.resources import JOBS, Manifest, Resource
 
 OURS = (RUNNER, AGENT, VERIFY)
 WORDS = "afresh.dev/"

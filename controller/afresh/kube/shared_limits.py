@@ -19,8 +19,8 @@ from afresh.core.names import probe_of
 from afresh.core.observed import SharedLimits
 from afresh.core.reasons import Reason
 from afresh.kube.cache import Cache, package_of
-from afresh.kube.client import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.kube.queue import Key
+from afresh.kube.resources import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.kube.start_index import kind_of
 
 MOST_BEFORE_FIRST_START = 4

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 
 from afresh.contract.stable_words import steady
 from afresh.kube.cache import has_ended
-from afresh.kube.client import EVENTS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.parse import parse_time
+from afresh.kube.resources import EVENTS, Manifest
 
 # Events appear with a delay.
 FIRST_PAUSE = timedelta(seconds=4)

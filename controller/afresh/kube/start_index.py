@@ -16,7 +16,7 @@ from afresh.contract.pod_layout import (
     LABEL_AGENT_CLASS,
 )
 from afresh.core.history.shared_causes import STATUS_LOST, never_fits
-from afresh.kube.client import Manifest
+from afresh.kube.resources import Manifest
 
 K = TypeVar("K")
 _NUMBER = re.compile("[0-9]{1,18}")

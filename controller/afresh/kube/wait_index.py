@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from afresh.api.package_status import SharedWait
 from afresh.core.history.shared_causes import Cause, Refusal
-from afresh.kube.client import Manifest
 from afresh.kube.queue import Key
+from afresh.kube.resources import Manifest
 
 Gate = tuple[str, str, str]
 """Namespace, cause and key."""

@@ -8,7 +8,7 @@ it. For use within one event loop.
 from dataclasses import dataclass
 
 from afresh import clock
-from afresh.kube.client import Manifest, Resource
+from afresh.kube.resources import Manifest, Resource
 
 LATE_SECONDS = 120.0
 

@@ -12,21 +12,22 @@ from afresh.cli.look.explanation import Missing
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.core.observed import Observed
 from afresh.kube.cache import OF_PACKAGES, Cache
-from afresh.kube.client import (
+from afresh.kube.client import Kube
+from afresh.kube.errors import NotFoundError, RefusedError
+from afresh.kube.isolation import Isolation
+from afresh.kube.models import parse
+from afresh.kube.observe import Observer
+from afresh.kube.queue import Key
+from afresh.kube.resources import (
     AGENT_CLASSES,
     DEPLOYMENTS,
     JOBS,
     PODS,
     SUBTASKS,
     WORK_PACKAGES,
-    Kube,
     Manifest,
     Resource,
 )
-from afresh.kube.errors import NotFoundError, RefusedError
-from afresh.kube.isolation import Isolation
-from afresh.kube.observe import Observer, parse
-from afresh.kube.queue import Key
 
 OPERATOR = "app.kubernetes.io/name=afresh"
 

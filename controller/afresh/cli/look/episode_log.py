@@ -14,8 +14,9 @@ from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError
 from afresh.contract.pod_layout import RUNNER
 from afresh.kube.cache import OF_PACKAGES
-from afresh.kube.client import PODS, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import NotFoundError, RefusedError, UnavailableError
+from afresh.kube.resources import PODS, Manifest
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 POLL_SECONDS = 0.5

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from afresh.kube.client import Kube, Manifest, Resource
+from afresh.kube.client import Kube
 from afresh.kube.errors import UnavailableError
+from afresh.kube.resources import Manifest, Resource
 
 # The server ends a watch after this; a connection that died unseen is noticed no later.
 WATCH_SECONDS = 240

@@ -20,9 +20,9 @@ from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import LogLook, Output
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.requests import CommandError
-from afresh.kube.client import SUBTASKS, WORK_PACKAGES
 from afresh.kube.errors import NotFoundError
-from afresh.kube.observe import parse
+from afresh.kube.models import parse
+from afresh.kube.resources import SUBTASKS, WORK_PACKAGES
 
 SETTLED = (SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
 

@@ -28,9 +28,10 @@ from afresh.cli.look.status_tree import tree
 from afresh.cli.look.terminal import draw, line, picture_in_place, standard_output, write
 from afresh.cli.looks import Awaited, Output, StatusLook
 from afresh.core.reasons import Reason
-from afresh.kube.client import AGENT_CLASSES, SUBTASKS, WORK_PACKAGES, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import NotFoundError, RefusedError, UnreadableError
-from afresh.kube.observe import parse
+from afresh.kube.models import parse
+from afresh.kube.resources import AGENT_CLASSES, SUBTASKS, WORK_PACKAGES, Manifest
 
 SECONDS = 45
 # How often durations are drawn anew.

@@ -15,9 +15,9 @@ from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
-from afresh.kube.client import WORK_PACKAGES
 from afresh.kube.errors import NotFoundError
-from afresh.kube.observe import parse
+from afresh.kube.models import parse
+from afresh.kube.resources import WORK_PACKAGES
 
 # A class or a Secret that is applied along with its package may come a moment after it.
 PASSING_SECONDS = 5.0

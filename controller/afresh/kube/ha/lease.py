@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from afresh import clock
-from afresh.kube.client import LEASES, Kube, Manifest
+from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, KubeError
+from afresh.kube.resources import LEASES, Manifest
 from afresh.logs import get_logger
 
 log = get_logger()
