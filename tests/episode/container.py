@@ -45,6 +45,12 @@ def children_of(process: int) -> list[int]:
     ]
 
 
+def sleeps(process: int) -> bool:
+    """Whether a process waits, in a call of its own and not for a child."""
+    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "S" and not children_of(process)
+
+
 def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> Container:
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed")

@@ -12,7 +12,7 @@ import pytest
 
 from afresh.contract.shim import SHIM
 from afresh.episode.container.channel import Channel, CommandEnd, ContainerGone, ContainerRefused
-from tests.episode.container import Container, children_of, start
+from tests.episode.container import Container, children_of, sleeps, start
 from tests.episode.pod import wait_until
 
 # Seconds by which a script has begun, also where others keep the machine busy.
@@ -118,6 +118,9 @@ def test_term_ends_an_idle_container_at_once(tmp_path: Path, shell: tuple[str, .
     if greeted:
         made.control.open()
         made.control.greet()
+        # A signal just before a shell's `read` waits for the next word, or for the runner's end.
+        made.run(":")
+        wait_until(lambda: sleeps(made.first_process))
     else:
         wait_until(lambda: bool(children_of(made.process.pid)))
         # Its trap is set when it sleeps for the first time.

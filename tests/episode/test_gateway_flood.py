@@ -120,6 +120,50 @@ async def test_gateway_that_is_flooded_still_serves_a_request_and_has_the_usage(
     assert peak - base < bound
 
 
+LARGE = b'{"stream":true,"a":"%b"}' % (b"x" * (15 * MIB))
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
+LONG_TEXT = {"delta": {"type": "text_delta", "text": "x" * (MIB // 4)}}
+STREAM = [*events()[:2], *(64 * [{"type": "content_block_delta", **LONG_TEXT}])]
+LEAVING: dict[str, tuple[bytes, bytes]] = {
+    "before its request is whole": (WHOLE[:-MIB], b""),
+    "before the answer begins": (WHOLE, b""),
+    "in the middle of the answer": (WHOLE, b"xxx"),
+}
+
+
+@pytest.mark.parametrize(("request_bytes", "seen"), LEAVING.values(), ids=LEAVING)
+async def test_agent_that_hangs_up_many_times_leaves_nothing_in_memory(
+    request_bytes: bytes, seen: bytes
+):
+    """What a cut request held would be 1.2 GiB in sum."""
+    gate = asyncio.Event()
+    answer = streams(*STREAM) if seen else streams(b"", gate=gate)
+    async with (
+        providing(answer) as provider,
+        gateway_process(provider.url, PATIENCE) as gateway,
+    ):
+        base = gateway.peak
+        for _ in range(20):
+            await asyncio.gather(
+                *(ask_and_leave(gateway, request_bytes, seen) for _ in range(LARGE_AT_ONCE))
+            )
+        peak = gateway.peak
+        gate.set()
+
+    assert peak - base < most_memory()
+
+
+async def ask_and_leave(gateway: GatewayProcess, request_bytes: bytes, seen: bytes) -> None:
+    """Send so much, read until `seen` has come, and reset the connection."""
+    reader, writer = await asyncio.open_connection(*gateway.address, limit=BODY_LIMIT)
+    writer.transport.set_write_buffer_limits(high=0)
+    writer.write(request_bytes)
+    async with asyncio.timeout(60):
+        await writer.drain()
+        await reader.readuntil(seen) if seen else None
+    await hang_up(writer)
+
+
 async def test_bodies_that_grow_in_memory_stay_within_the_sum():
     """Texts that take four bytes a letter, and small lists, by as many connections as there are."""
     lists = b"[[]]," * (VALUES // 3 - 10)

@@ -70,7 +70,7 @@ def test_two_control_planes_at_once_are_two(plane: Tool) -> None:
 def test_a_control_plane_whose_store_died_is_started_anew(plane: Tool) -> None:
     plane.run("up", plane.name, "--control-plane")
     plane.kill("etcd")
-    until(lambda: "half up" in plane.run("list").stdout)
+    until(plane.is_half_up)
 
     kubeconfig = plane.run("up", plane.name, "--control-plane").stdout.splitlines()[-1]
 

@@ -94,7 +94,7 @@ def test_a_node_of_which_a_component_died_is_started_anew(node: Tool, component:
     node.run("up", _NAME)
     node.run_pod(_pod("p"))
     node.kill(component)
-    until(lambda: "half up" in node.run("list").stdout)
+    until(node.is_half_up)
 
     answer = node.run("up", _NAME)
 
@@ -153,7 +153,7 @@ def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
 
         assert traces.processes_of(_NAME, clusters_home()) == {}
         other.run_pod(_pod("q"))
-        assert "half up" not in other.run("list").stdout
+        assert not other.is_half_up()
     finally:
         other.run("down", other.name)
     assert traces.processes_of(other.name, clusters_home()) == {}

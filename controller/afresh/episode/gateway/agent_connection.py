@@ -90,6 +90,7 @@ class AgentConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self._task = asyncio.get_running_loop().create_task(self._serve())
+        self._task.add_done_callback(self._forget_task)
         self._connections.enter(self)
 
     def data_received(self, data: bytes) -> None:
@@ -171,6 +172,13 @@ class AgentConnection(asyncio.Protocol):
     def _go_on_reading(self) -> None:
         if len(self._buffer) <= READ_BUFFER and self._transport:
             self._transport.resume_reading()
+
+    def _forget_task(self, _task: asyncio.Task[None]) -> None:
+        """Break the cycle of connection, task, exception and frames, which may hold a whole body.
+
+        The garbage collector counts objects, not bytes: it would come far too late.
+        """
+        self._task = None
 
     async def _more(self) -> None:
         self._arrived.clear()
