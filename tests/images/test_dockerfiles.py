@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from afresh.adapters.registry import adapter_of
 from afresh.contract.words import AdapterName
 from tools.singlenode.image_recipe import ImageRecipe, all_images
-from tools.singlenode.paths import IMAGES, REPOSITORY
+from tools.singlenode.paths import IMAGES
 
 _REQUIREMENTS = IMAGES / "requirements"
 
@@ -120,30 +119,7 @@ def test_the_locks_hold_the_versions_that_the_adapters_know() -> None:
     assert locked == {folder: {version} for folder, version in known.items()}
 
 
-@pytest.mark.parametrize(("name", "extras"), [("runner", []), ("operator", ["operator"])])
-def test_the_pinned_packages_cover_what_the_project_asks_for(name: str, extras: list[str]) -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    optional = [line for extra in extras for line in project["optional-dependencies"][extra]]
-    wanted = {re.split(r"[<>=!~\[; ]", line)[0] for line in project["dependencies"] + optional}
-
-    pinned = _pins(_REQUIREMENTS / f"{name}.txt")
-
-    assert wanted <= pinned
-
-
-def test_what_builds_the_package_is_pinned() -> None:
-    build = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["build-system"]
-
-    wanted = {re.split(r"[<>=]", line)[0] for line in build["requires"]}
-
-    assert wanted <= _pins(_REQUIREMENTS / "build.txt")
-
-
 def test_the_pinned_packages_of_a_program_hold_the_version_that_its_adapter_knows() -> None:
     pinned = (_REQUIREMENTS / "aider.txt").read_text()
 
     assert f"aider-chat=={adapter_of(AdapterName.AIDER).version} " in pinned
-
-
-def _pins(path: Path) -> set[str]:
-    return set(re.findall(r"^([a-z0-9-]+)==", path.read_text(), re.MULTILINE))
