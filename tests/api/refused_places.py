@@ -4,7 +4,7 @@ from tests.api.manifests import ABSENT
 from tests.api.refusal import Refusal, of_package
 
 _REF_SENTENCE = "must be the name of a git branch"
-_CREDENTIALS_SENTENCE = "url holds credentials"
+_CREDENTIALS_SENTENCE = "url contains credentials"
 _FOLDER = "must be a folder of the repository"
 _URL_SENTENCE = "url must be the address of a git repository"
 
@@ -29,9 +29,9 @@ PLACES = (
         _submodule(f"submodule at {path!r}", path, "https://git.example.com/b.git", _FOLDER)
         for path in ("/etc", "a/../b", "..", "a/", "a//b", ".git/modules", "a/.GIT", ".afresh/x")
     ),
-    _submodule("submodule by SSH", "lib", "git@git.example.com:b.git", "must be by HTTP"),
+    _submodule("submodule by SSH", "lib", "git@git.example.com:b.git", "must use HTTP"),
     _submodule(
-        "submodule's password", "lib", "https://me:p@git.example.com/b", "holds credentials"
+        "submodule's password", "lib", "https://me:p@git.example.com/b", "contains credentials"
     ),
     _url("password in the URL", "https://me:secret@git.example.com/a.git", _CREDENTIALS_SENTENCE),
     _url("token in the URL", "https://token@git.example.com/a.git", _CREDENTIALS_SENTENCE),
@@ -74,13 +74,13 @@ PLACES = (
         "author with a line end",
         {"spec.repository.author": {"name": "Ada\ncommitter X", "email": "a@example.com"}},
         "spec.repository.author.name",
-        "must be a name as git keeps it",
+        "must be a name that git keeps unchanged",
     ),
     of_package(
         "author whose address ends early",
         {"spec.repository.author": {"name": "Ada", "email": "a@b> 0 +0000"}},
         "spec.repository.author.email",
-        "must be an address",
+        "must be an e-mail address",
     ),
     of_package(
         "signing without a Secret",

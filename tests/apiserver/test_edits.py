@@ -39,7 +39,7 @@ def test_repository_changed_is_refused_with_what_to_do(
 
     assert answer.returncode == 1
     assert (
-        "url, baseRef and branch of spec.repository cannot be changed: make a new WorkPackage"
+        "url, baseRef and branch of spec.repository cannot be changed: create a new WorkPackage"
         in answer.stderr
     )
 

@@ -96,10 +96,10 @@ def test_who_skipped_and_who_took_it_up_is_kept() -> None:
     child = seen.subtasks[0].model_copy(update={"status": skipped})
     _, second = after(replace(seen, subtasks=(child,))).interventions
 
-    assert (first.deed, first.by, first.time) == (
+    assert (first.action, first.by, first.time) == (
         "Skipped", "kubectl-edit", datetime.fromisoformat(ANNA_AT),
     )  # fmt: skip
-    assert (second.deed, second.time) == ("TakenUp", datetime.fromisoformat(BEN_AT))
+    assert (second.action, second.time) == ("TakenUp", datetime.fromisoformat(BEN_AT))
 
 
 def test_who_raised_the_revision_is_kept() -> None:
@@ -107,9 +107,9 @@ def test_who_raised_the_revision_is_kept() -> None:
     package = make_package([make_entry(revision=2)], metadata={"managedFields": fields})
     record = make_record(phase=SubtaskPhase.NEEDS_REVIEW, reason="Blocked", attempts=1)
 
-    (deed,) = after(make_seen(package, [record])).interventions
+    (raised,) = after(make_seen(package, [record])).interventions
 
-    assert (deed.deed, deed.by) == ("Retried", "argocd")
+    assert (raised.action, raised.by) == ("Retried", "argocd")
 
 
 def test_who_asked_to_try_at_once_or_to_cancel_is_kept_from_the_annotations_manager() -> None:
@@ -128,8 +128,8 @@ def test_who_asked_to_try_at_once_or_to_cancel_is_kept_from_the_annotations_mana
     runs = make_record(phase=SubtaskPhase.RUNNING, reason="EpisodeRunning", attempts=1)
     (stopped,) = after(make_seen(package, [runs], episodes=(make_episode(),))).interventions
 
-    assert (tried.deed, tried.by) == ("TriedAtOnce", "afresh-cli")
-    assert (stopped.deed, stopped.by) == ("Cancelled", "dashboard")
+    assert (tried.action, tried.by) == ("TriedAtOnce", "afresh-cli")
+    assert (stopped.action, stopped.by) == ("Cancelled", "dashboard")
     assert stopped.time == datetime.fromisoformat(BEN_AT)
 
 

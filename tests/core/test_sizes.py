@@ -31,9 +31,9 @@ from afresh.api.subtask import (
     MAX_GUIDANCE,
     TRANSITIONS_KEPT,
     Attempt,
-    Deed,
     GivenGuidance,
     Intervention,
+    InterventionAction,
     SubtaskObjectStatus,
     Transition,
     VerifyStatus,
@@ -47,7 +47,7 @@ SUBTASK_BYTES = 128 * 1024
 MANY = 10**12
 LATE = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 REASON = max(map(str, Reason), key=len)
-DEED = max(Deed, key=len)
+ACTION = max(InterventionAction, key=len)
 OUTCOME = max(Outcome, key=len)
 TEXTS = st.one_of(
     st.text(min_size=1, max_size=8),
@@ -132,7 +132,7 @@ def test_the_largest_status_of_a_subtask_leaves_room_in_its_object(text: str) ->
         transitions=(change,) * TRANSITIONS_KEPT,
         start_time=LATE, completion_time=LATE, duration="x" * 24,
         guidance=(GivenGuidance(time=LATE, by=text, text=text),) * MAX_GUIDANCE,
-        interventions=(Intervention(time=LATE, by=text, deed=DEED),) * INTERVENTIONS_KEPT,
+        interventions=(Intervention(time=LATE, by=text, action=ACTION),) * INTERVENTIONS_KEPT,
     )  # fmt: skip
 
     assert size_of(status) <= SUBTASK_BYTES

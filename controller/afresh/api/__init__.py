@@ -1,4 +1,5 @@
-"""What users write and read: the models of the three kinds, and their CRDs.
+"""The Kubernetes API of Afresh: the models of the three kinds, and their CRDs.
 
-Knows the words of `contract` and nothing else of Afresh; it neither decides nor talks to a cluster.
+This package imports only `contract` from the rest of Afresh. It makes no decisions and does not
+talk to a cluster.
 """

@@ -1,4 +1,4 @@
-"""The condition, as every Kubernetes object has it. Knows no kind."""
+"""The status condition of Kubernetes objects. This module does not know any kind."""
 
 from typing import Annotated, Literal
 
@@ -8,12 +8,13 @@ from afresh.api.meta import ApiModel
 from afresh.api.rules import Clipped, MapBy
 
 Message = Annotated[str, Clipped(2048)]
-"""A sentence for people, with what to do and details; of longer ones the details are cut."""
+"""A sentence for people: what happened and what to do, then details. If it is too long, the details
+are cut."""
 
 SHORT = Clipped(200)
 
 ShortMessage = Annotated[str, SHORT]
-"""The same where there are 200 of them: no object is larger than 256 KiB."""
+"""A shorter `Message`, for lists of 200 items: it keeps the object below 256 KiB."""
 
 Reason = Annotated[str, Field(max_length=64)]
 """One CamelCase word."""
@@ -23,15 +24,15 @@ class Condition(ApiModel):
     """One aspect of the object's state."""
 
     type: str = Field(max_length=64)
-    """What the condition is about, such as Ready."""
+    """The type of the condition, such as Ready."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it holds."""
+    """Whether the condition is true."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the condition has this status, as one CamelCase word."""
     message: Message = ""
-    """Why, as a sentence, with what to do about it."""
+    """Why the condition has this status, as a sentence, with what to do about it."""
     observed_generation: StrictInt | None = None
-    """The generation of the spec that this was concluded from."""
+    """The generation of the spec from which this condition was computed."""
     last_transition_time: AwareDatetime | None = None
     """When `status` last changed."""
 

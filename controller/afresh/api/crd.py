@@ -2,8 +2,9 @@
 
     python -m afresh.api.crd [--check] DIR
 
-writes one file per kind into DIR, or with --check only says which are not current (exit 1).
-Knows how the kinds are named and shown; what they hold is the models' to say.
+writes one file per kind into DIR. With --check, it writes nothing, lists the files that are not
+current and exits with 1 if there are any. This module owns the names and printer columns of the
+kinds; the models own their fields.
 """
 
 import argparse
@@ -29,7 +30,7 @@ _TEXT = {"type": "string"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNames:
-    """How a kind is named and shown. A column is (name, type, JSON path)."""
+    """Names and printer columns of a kind. A column is (name, type, JSON path)."""
 
     name: str
     model: type[KubernetesObject]
@@ -108,7 +109,7 @@ KINDS = (
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes no anchors and aliases: a schema is read by people."""
+    """Writes no anchors and aliases, because people read the schema."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True

@@ -1,6 +1,6 @@
-"""What every model and every kind shares: the YAML form, and the object's metadata.
+"""The base classes of the models and kinds: their YAML form, and the object's metadata.
 
-Knows no kind.
+This module does not know any kind.
 """
 
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -25,11 +25,11 @@ ApiVersion = Literal["afresh.dev/v1alpha1"]
 
 
 class ApiModel(BaseModel):
-    """A part of an object: frozen, snake_case here and camelCase in YAML.
+    """Base class of all parts of an object: frozen, snake_case in Python and camelCase in YAML.
 
-    Fields that this version does not know are ignored, so that a newer object can be read; the
-    API server refuses them in what users write. Raises pydantic's ValidationError, which names the
-    field, for anything that the CRD refuses too.
+    Fields that this version does not know are ignored, so that objects of a newer version can be
+    read; the API server refuses them when users write them. Parsing raises pydantic's
+    ValidationError, which names the field, for every value that the CRD refuses.
     """
 
     model_config = ConfigDict(
@@ -60,12 +60,12 @@ class ApiModel(BaseModel):
         return described
 
     def to_manifest(self) -> dict[str, Any]:
-        """Return plain JSON values under their YAML names; what is None is left out."""
+        """Return plain JSON values under their YAML names, without fields that are None."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class ManagedFields(ApiModel):
-    """Which fields somebody wrote last: the API server's own note."""
+    """An entry of `metadata.managedFields`: the fields that one manager wrote last."""
 
     manager: str = ""
     time: AwareDatetime | None = None
@@ -74,12 +74,12 @@ class ManagedFields(ApiModel):
 
     @property
     def is_of_users(self) -> bool:
-        """Whether it is of the object itself and not of its status."""
+        """Whether the entry covers the object itself, not a subresource such as its status."""
         return not self.subresource
 
 
 class ObjectMeta(ApiModel):
-    """The part of an object's metadata that Afresh reads; empty where the object has none."""
+    """The part of an object's metadata that Afresh reads; absent fields are empty."""
 
     name: str
     namespace: str = ""
@@ -94,29 +94,29 @@ class ObjectMeta(ApiModel):
 
 
 class ObjectStatus(ApiModel):
-    """A status: what there is nothing to say of is absent in its manifest."""
+    """A status, whose manifest has no empty fields."""
 
     def to_manifest(self) -> dict[str, Any]:
         """Return plain values under their YAML names, without empty texts, lists and objects."""
-        told: dict[str, Any] = _told(super().to_manifest())
-        return told
+        manifest: dict[str, Any] = _without_empty(super().to_manifest())
+        return manifest
 
 
-def _told(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: _told(item) for key, item in value.items()}
+        kept = {key: _without_empty(item) for key, item in value.items()}
         return {key: item for key, item in kept.items() if item not in ("", [], {})}
-    return [_told(item) for item in value] if isinstance(value, list) else value
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 class KubernetesObject(ApiModel):
-    """A whole object. A kind adds `kind`, `spec` and `status`."""
+    """Base class of the kinds. A kind adds the fields `kind`, `spec` and `status`."""
 
     api_version: ApiVersion = "afresh.dev/v1alpha1"
     metadata: ObjectMeta
 
     def to_manifest(self) -> dict[str, Any]:
-        """Return the manifest; metadata that is empty is left out."""
+        """Return the manifest, without metadata fields that are empty."""
         metadata = self.metadata.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return super().to_manifest() | {"metadata": metadata}
 

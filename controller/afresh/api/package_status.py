@@ -1,4 +1,4 @@
-"""The status of a WorkPackage: what was observed, and the record that decisions rest on."""
+"""The status of a WorkPackage: the observed state, and the record that decisions are based on."""
 
 from typing import Annotated
 
@@ -14,20 +14,20 @@ from afresh.contract.words import Marker, PushRefusal
 MAX_SUBTASKS = 200
 MAX_REQUEST = 128
 COMES_LATER = "Waiting"
-"""The reason of a subtask in an episode that is at another one."""
+"""The reason of a queued subtask whose episode currently works on another subtask."""
 
 
 class UsageStatus(TokenUsage):
-    """What the package has used so far."""
+    """Tokens, cost and episodes that the package has used so far."""
 
     episodes: Count = 0
     """Episodes that count against spec.maxEpisodes."""
     transient_retries: Count = 0
-    """Episodes that do not, because the cause was temporary."""
+    """Episodes that do not count against spec.maxEpisodes, because their cause was temporary."""
 
 
 class BudgetShare(ApiModel):
-    """What an episode was given of the package's budget."""
+    """The part of the package's budget that one episode was given."""
 
     max_tokens: Count | None = None
     """Tokens of all kinds."""
@@ -36,51 +36,55 @@ class BudgetShare(ApiModel):
 
 
 class SubtaskRecord(ApiModel):
-    """What is known of one subtask: what decisions rest on."""
+    """The record of one subtask, on which the operator bases its decisions."""
 
     id: str = Field(max_length=20)
-    """The subtask."""
+    """The id of the subtask."""
     phase: SubtaskPhase = SubtaskPhase.PENDING
-    """Where it stands."""
+    """The phase of the subtask."""
     marker: Marker = Marker.PENDING
-    """The same, as the plan shows it."""
+    """The phase as a marker in the plan."""
     observed_revision: Count = 0
-    """The revision that this record is about."""
+    """The revision of the subtask to which this record applies."""
     attempts: Count = 0
-    """The number of the last episode that it was in."""
+    """The number of the last episode that was given the subtask."""
     not_begun: Count | None = None
-    """How many of them ended before they came to it, as those of a batch do; absent: none."""
+    """How many of these episodes ended before they began the subtask, as can happen in a batch;
+    absent: none."""
     consecutive_failures: Count = 0
-    """How many of the last ones failed in a row."""
+    """How many of the last episodes failed in a row."""
     transient_retries: Count = 0
-    """How many of the last ones ended for a temporary cause in a row."""
+    """How many of the last episodes in a row ended for a temporary cause."""
     silences: Count | None = None
-    """How many of the last ones ended because the model said nothing, in a row."""
+    """How many of the last episodes in a row ended because the model did not answer; absent:
+    none."""
     insufficient: BudgetShare | None = None
-    """What the last one was given of the budget, where that was not enough; none starts with as
-    little again."""
+    """The part of the budget that the last episode was given, if it was not enough. The next
+    episode starts only with a larger part."""
     commit: str = Field(default="", max_length=64)
-    """The commit that did it."""
+    """The commit with the finished work."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the subtask is in this phase, as one CamelCase word."""
     message: ShortMessage = ""
-    """Why, as a sentence, with what to do about it."""
+    """Why the subtask is in this phase, as a sentence, with what to do about it."""
     not_before: AwareDatetime | None = None
     """No episode starts before this time."""
     refused: PushRefusal | None = None
-    """What the repository's server has refused to take; absent: nothing."""
+    """The kind of push that the git server refused; absent: none."""
     kept: Annotated[str, Field(max_length=64)] | None = None
-    """Verified work on the subtask's side ref, which could not be pushed to the branch."""
+    """The commit on the subtask's side ref: verified work that could not be pushed to the
+    branch."""
     cost_usd: Money | None = None
-    """US dollars so far; absent without a price."""
+    """The cost so far in US dollars; absent without a price."""
     rejections: Count = 0
-    """How often its revision was raised because a review rejected the work."""
+    """How many times the revision was raised because a review rejected the work."""
     hallucinations: Count = 0
-    """How often it was raised because the work rests on what does not exist."""
+    """How many times the revision was raised because the work uses something that does not
+    exist."""
 
     @property
     def attempts_begun(self) -> int:
-        """How many episodes have worked on it."""
+        """How many episodes have begun to work on the subtask."""
         comes_later = self.phase is SubtaskPhase.QUEUED and self.reason == COMES_LATER
         return max(self.attempts - (self.not_begun or 0) - comes_later, 0)
 
@@ -89,113 +93,112 @@ class Review(ApiModel):
     """A subtask that waits for a person."""
 
     id: str = Field(max_length=20)
-    """The subtask."""
+    """The id of the subtask."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the subtask waits, as one CamelCase word."""
     message: ShortMessage = ""
-    """Why, as a sentence, with what to do about it."""
+    """Why the subtask waits, as a sentence, with what to do about it."""
 
 
 class PlanSync(ApiModel):
-    """How the plan on the branch is brought in line with this status where no episode did it."""
+    """Jobs that only push the plan: they update the plan on the branch where no episode did."""
 
     attempts: Count = 0
-    """How many Jobs there were for it; the last one's number."""
+    """How many such Jobs there were; also the number of the last one."""
     failures: Count = 0
-    """How many of the last ones failed in a row."""
+    """How many of the last Jobs failed in a row."""
     reason: Reason = ""
-    """How the last one ended, if it failed."""
+    """Why the last Job failed, as one CamelCase word; empty if it did not."""
     message: ShortMessage = ""
-    """The same as a sentence."""
+    """Why the last Job failed, as a sentence; empty if it did not."""
     not_before: AwareDatetime | None = None
-    """None starts before this time."""
+    """No such Job starts before this time."""
 
 
 class SharedWait(ApiModel):
-    """A cause that this package meets together with others: one episode tries, the others wait."""
+    """A failure that packages have in common: one episode tries again, the other packages wait."""
 
     cause: Reason
-    """What it is: ImagePull, NeverFits, Refusal or Repository."""
+    """The kind of failure: ImagePull, NeverFits, Refusal or Repository."""
     key: str = Field(max_length=1300)
-    """Of what: an image, a class of refusal, a repository. Packages of one namespace with the same
-    cause and key wait for the same thing."""
+    """The object that failed: an image, a class of refusal, a repository. Packages of one namespace
+    with the same cause and key wait together."""
     since: AwareDatetime
-    """When it was first met."""
+    """When the failure was first observed."""
     until: AwareDatetime
-    """When the next episode may try, unless one waits already."""
+    """When the next episode may try, unless an episode already waits for the same cause."""
     step: Count = 0
-    """How often in a row it was tried in vain."""
+    """How many times in a row a try has failed."""
     episode: str = Field(default="", max_length=63)
-    """The Job of this package that waits or tries; empty: another package's, or none now."""
+    """The Job of this package that waits or tries; empty: a Job of another package does, or
+    none."""
     generations: str = Field(default="", max_length=64)
-    """The generations of the package and its class for which this holds; after an edit the package
+    """The generations of the package and its class to which this applies; after an edit the package
     tries at once."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the package waits, as one CamelCase word."""
     message: Message = ""
-    """Why, as a sentence, with what to do about it first."""
+    """Why the package waits, as a sentence that begins with what to do about it."""
 
 
 class WorkPackageStatus(ObjectStatus):
-    """What the operator observed, and the record that its decisions rest on."""
+    """The state that the operator observed, and the record that it bases its decisions on."""
 
     observed_generation: StrictInt | None = None
-    """The generation of the spec that this was concluded from."""
+    """The generation of the spec from which this status was computed."""
     phase: PackagePhase | None = None
-    """Where the package stands. AwaitingApproval is not used yet."""
+    """The phase of the package. AwaitingApproval is not used yet."""
     conditions: Conditions = ()
     """Ready (True when all is done), Progressing and Stalled."""
     reason: Reason = ""
     """The reason of the condition Ready."""
     progress: str = Field(default="", max_length=16)
-    """Subtasks done, of all, such as 2/5."""
+    """Subtasks done out of all subtasks, such as 2/5."""
     current: str = Field(default="", max_length=1100)
-    """The subtasks that run now."""
+    """The ids of the subtasks that run now."""
     start_time: AwareDatetime | None = None
-    """When its first episode started."""
+    """When the first episode of the package started."""
     completion_time: AwareDatetime | None = None
-    """When nothing was left to do by itself."""
+    """When the package ended: no subtask was left that could run without a person."""
     duration: str = Field(default="", max_length=24)
-    """The time between them, such as 1h05m."""
+    """The time from startTime to completionTime, such as 1h05m."""
     cost: str = Field(default="", max_length=24)
-    """What the episodes cost, such as $0.42; empty without a price."""
+    """The cost of the episodes, such as $0.42; empty without a price."""
     branch: str = Field(default="", max_length=200)
-    """The branch that the work goes to."""
+    """The branch to which the work is pushed."""
     head_commit: str = Field(default="", max_length=64)
-    """The last commit that was pushed to it."""
+    """The last commit that was pushed to the branch."""
     plan_digest: str = Field(default="", max_length=80)
     """The digest of the plan that was last pushed."""
     plan_sync: PlanSync | None = None
-    """How the plan was pushed where no episode did it; absent: that was never needed."""
+    """The Jobs that pushed the plan where no episode did; absent: none was needed."""
     programs: tuple[Annotated[str, Field(max_length=16)], ...] = Field(default=(), max_length=32)
-    """The hashes of image and program of the acceptance commands whose program was found."""
+    """A hash of image and program for each acceptance command whose program was found."""
     push_passed: str = Field(default="", max_length=16)
-    """The hash of the repository, branch and Secret with which the server has taken a push."""
+    """A hash of the repository, branch and Secret for which the git server accepted a push."""
     conflicts: tuple[Annotated[str, Field(max_length=80)], ...] = Field(default=(), max_length=8)
-    """Paths that subtasks have changed at the same time; an edit of the package clears them.
-
-    Subtasks that may change them run one at a time, those without `files` among them.
-    """
+    """Paths that several subtasks changed at the same time. Subtasks that may change these paths,
+    which includes subtasks without `files`, run one at a time until the package is edited."""
     last_handled_cancel: str = Field(default="", max_length=MAX_REQUEST)
-    """The value of the annotation afresh.dev/cancel-requested-at that was last acted on."""
+    """The last value of the annotation afresh.dev/cancel-requested-at that was handled."""
     last_handled_retry: str = Field(default="", max_length=MAX_REQUEST)
-    """The value of the annotation afresh.dev/retry-requested-at that was last acted on."""
+    """The last value of the annotation afresh.dev/retry-requested-at that was handled."""
     waiting_since: AwareDatetime | None = None
-    """Since when all episodes end for a temporary cause or a wrong setting; absent: the last one
-    did not."""
+    """The time since which all episodes have ended for a temporary cause or a wrong setting;
+    absent: the last episode did not."""
     wait: SharedWait | None = None
-    """What keeps the package from starting an episode, if other packages meet it as well."""
+    """The failure that keeps this package and others from starting an episode; absent: none."""
     usage: UsageStatus = UsageStatus()
-    """What the package has used so far."""
+    """Tokens, cost and episodes that the package has used so far."""
     subtasks: Annotated[tuple[SubtaskRecord, ...], MapBy("id")] = Field(
         default=(), max_length=MAX_SUBTASKS
     )
-    """What is known of each subtask."""
-    # No map: the server would note an owner of every field of every item, in the object itself.
+    """One record per subtask."""
+    # Not a map: the server would store an owner of every field of every item in managedFields.
     reviews: tuple[Review, ...] = Field(default=(), max_length=MAX_SUBTASKS)
     """The subtasks that wait for a person."""
 
     @property
     def message(self) -> str:
-        """The sentence of the condition Ready; empty while there is none."""
+        """The message of the condition Ready; empty if there is no such condition."""
         return next((item.message for item in self.conditions if item.type == "Ready"), "")

@@ -1,13 +1,13 @@
-"""The phases, as users see them in `.status.phase`, and why people send work back.
+"""The phases in `.status.phase`, and the reasons for which people send work back.
 
-What leads from one phase to another is decided elsewhere.
+The transitions between phases are decided in `core`.
 """
 
 from enum import StrEnum
 
 
 class PackagePhase(StrEnum):
-    """Where a package stands."""
+    """The phase of a package."""
 
     PENDING = "Pending"
     QUEUED = "Queued"
@@ -21,11 +21,11 @@ class PackagePhase(StrEnum):
 
 
 ENDED = frozenset({PackagePhase.SUCCEEDED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
-"""Nothing more happens to such a package by itself."""
+"""The phases in which a package does not continue until somebody edits it."""
 
 
 class SubtaskPhase(StrEnum):
-    """Where a subtask stands; its marker follows from it."""
+    """The phase of a subtask; it determines the marker."""
 
     PENDING = "Pending"
     QUEUED = "Queued"
@@ -36,7 +36,7 @@ class SubtaskPhase(StrEnum):
 
 
 class RevisionReason(StrEnum):
-    """What a person has found in the work that is to be done anew."""
+    """Why a person asks for a subtask to be done again."""
 
     REJECTED = "Rejected"
     HALLUCINATION = "Hallucination"

@@ -1,4 +1,4 @@
-"""Where the work happens: a git repository, the ref to start from and the branch to work on."""
+"""The git repository of a package, the ref to start from and the branch to work on."""
 
 from typing import Annotated
 
@@ -16,8 +16,8 @@ RepositoryUrl = Annotated[
     Field(max_length=1024),
     Matching(
         r"^https?://[^/]*@|^ssh://[^/]*:[^/]*@",
-        "url holds credentials: remove what stands before the @ and name a Secret"
-        " with them in spec.repository.secretName",
+        "url contains credentials: remove the part before the @, put the credentials into a Secret"
+        " and name it in spec.repository.secretName",
         refuse=True,
     ),
     Matching(
@@ -46,8 +46,8 @@ AuthorName = Annotated[
     Field(min_length=1, max_length=100),
     Matching(
         r"[\x00-\x1f\x7f<>]|^[ .,:;\"]|[ .,:;\"]$",
-        "must be a name as git keeps it: without '<', '>' or line ends, and with no blank or"
-        " punctuation at either end",
+        "must be a name that git keeps unchanged: without '<', '>' or line ends, and with no blank"
+        " or punctuation at either end",
         refuse=True,
     ),
 ]
@@ -55,24 +55,27 @@ AuthorName = Annotated[
 Email = Annotated[
     str,
     Field(max_length=254),
-    Matching(r"^[^\x00-\x20\x7f<>@]+@[^\x00-\x20\x7f<>@]+$", "must be an address: NAME@HOST"),
+    Matching(
+        r"^[^\x00-\x20\x7f<>@]+@[^\x00-\x20\x7f<>@]+$", "must be an e-mail address: NAME@HOST"
+    ),
 ]
 
 
 class AuthorSpec(ApiModel):
-    """Who the commits are by."""
+    """The author and committer of the commits."""
 
     name: AuthorName
-    """The name of author and committer."""
+    """The name of the author and committer."""
     email: Email
-    """Their e-mail address."""
+    """The e-mail address of the author and committer."""
 
 
 class Signing(ApiModel):
-    """How the commits are signed: as git does with gpg.format ssh."""
+    """How the commits are signed: with an SSH key, as git does with gpg.format=ssh."""
 
     secret_name: DnsName
-    """The Secret with ssh-privatekey, a key without a passphrase. Only the runner holds it."""
+    """Name of the Secret with ssh-privatekey, a key without a passphrase. Only the runner mounts
+    the Secret."""
 
 
 SubmodulePath = Annotated[
@@ -87,17 +90,18 @@ SubmodulePath = Annotated[
 
 
 class SubmoduleSpec(ApiModel):
-    """A submodule that checkouts have the files of, as they are at the commit that is recorded."""
+    """A submodule whose files are put into every checkout, at the recorded commit."""
 
     path: SubmodulePath
-    """Its folder in the repository."""
+    """The folder of the submodule in the repository."""
     url: RepositoryUrl
-    """Where it is fetched from; what .gitmodules says is not used. By HTTP the Secret of the
-    repository is used if it is on the same host, by SSH if known_hosts names its host."""
+    """The URL from which the submodule is fetched; the URL in .gitmodules is ignored. The Secret of
+    the repository is used for HTTP if the submodule is on the same host, and for SSH if known_hosts
+    in the Secret names the submodule's host."""
 
 
 def default_branch(package: str) -> str:
-    """Return the branch of a package that names none."""
+    """Return the name of the branch that is used if the package does not name one."""
     return f"afresh/{package}"
 
 
@@ -113,14 +117,14 @@ def _branch_is_own(repository: "RepositorySpec") -> bool:
 
 
 class RepositorySpec(ApiModel):
-    """Where the work happens. Its url, baseRef and branch cannot be changed."""
+    """The git repository to work in. Its url, baseRef and branch cannot be changed."""
 
     RULES = (
         Rule(
             cel="self.url == oldSelf.url && self.baseRef == oldSelf.baseRef"
             " && has(self.branch) == has(oldSelf.branch)"
             " && (!has(self.branch) || self.branch == oldSelf.branch)",
-            message="url, baseRef and branch of spec.repository cannot be changed: make a new"
+            message="url, baseRef and branch of spec.repository cannot be changed: create a new"
             " WorkPackage for another repository or branch",
         ),
         Rule(
@@ -132,33 +136,35 @@ class RepositorySpec(ApiModel):
         Rule(
             cel="!has(self.submodules) || self.submodules.all(s,"
             " s.url.startsWith('http') == self.url.startsWith('http'))",
-            message="the url of every entry of spec.repository.submodules must be by HTTP if"
-            " spec.repository.url is, and by SSH if that is",
+            message="every url in spec.repository.submodules must use HTTP if spec.repository.url"
+            " does, and SSH if that does",
             field_path=".submodules",
             holds=_transports_agree,
         ),
     )
 
     url: RepositoryUrl
-    """The address: https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH."""
+    """The URL: https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH."""
     base_ref: GitRef = "main"
-    """The branch or tag that the work starts from."""
+    """The branch or tag from which the work starts."""
     branch: GitRef | None = None
-    """The branch that the work goes to; absent: afresh/ and the name of the package."""
+    """The branch to which the work is pushed; absent: afresh/ followed by the name of the
+    package."""
     secret_name: DnsName | None = None
-    """The Secret with username and password, or ssh-privatekey and known_hosts, and optionally
-    ca.crt."""
+    """Name of the Secret with username and password, or with ssh-privatekey and known_hosts, and
+    optionally ca.crt."""
     author: AuthorSpec | None = None
-    """Who the commits are by; absent: Afresh <afresh@localhost>."""
+    """The author and committer of the commits; absent: Afresh <afresh@localhost>."""
     signing: Signing | None = None
-    """Signs every commit on the branch; absent: none is signed."""
+    """How the commits on the branch are signed; absent: they are not signed."""
     cache_claim_name: DnsName | None = None
-    """The PersistentVolumeClaim that keeps a mirror, for large repositories: see the docs. Only
-    runners mount it, and all of them write to it."""
+    """Name of the PersistentVolumeClaim with a mirror of the repository, for large repositories:
+    see the docs. Only runners mount it, and all of them write to it."""
     submodules: Annotated[tuple[SubmoduleSpec, ...], MapBy("path")] = Field(
         default=(), max_length=16
     )
-    """The submodules to fetch; absent: none, and their folders are empty. Changes in them are not
-    kept."""
+    """The submodules to fetch; absent: none, and the folders of submodules are empty. Changes
+    inside submodules are not kept."""
     lfs: bool = False
-    """Whether files in Git LFS are fetched and pushed; else they stay pointers."""
+    """Whether files in Git LFS are fetched and pushed; if false, checkouts contain the pointer
+    files."""

@@ -1,4 +1,4 @@
-"""Amounts: resource quantities, money, and what models were used for. Knows no kind."""
+"""Amounts: resource quantities, money and token usage. This module does not know any kind."""
 
 import re
 from decimal import Decimal
@@ -21,7 +21,7 @@ _FACTORS = {
 
 
 def quantity_value(quantity: str) -> Decimal:
-    """Return the number that a Kubernetes quantity stands for: cores, or bytes.
+    """Return the value of a Kubernetes quantity: cores, or bytes.
 
     Raises ValueError for a text that is not a quantity or is negative.
     """
@@ -70,35 +70,38 @@ Money = Annotated[
 """US dollars to a millionth; a decimal string in YAML. Never negative."""
 
 Count = Annotated[StrictInt, Field(ge=0)]
-"""How many; never negative."""
+"""A non-negative integer."""
 
 
 class ResourceList(ApiModel):
-    """Amounts of what a node has."""
+    """Amounts of CPU, memory and disk."""
 
     cpu: Quantity | None = None
     """Cores, such as 500m or 2."""
     memory: Quantity | None = None
     """Bytes, such as 4Gi."""
     ephemeral_storage: Quantity | None = Field(default=None, alias="ephemeral-storage")
-    """Bytes of disk, such as 10Gi; as a limit, the agent is stopped before its worktree and HOME
-    together reach it."""
+    """Bytes of disk, such as 10Gi. Where this is a limit, the agent is stopped before its worktree
+    and HOME together reach it."""
 
 
 class Requirements(Protocol):
-    """Requests and limits, of a class or of a package."""
+    """Requests and limits of a class or of a package."""
 
     @property
     def requests(self) -> ResourceList | None:
-        """What the scheduler reserves."""
+        """Resources that the scheduler reserves."""
 
     @property
     def limits(self) -> ResourceList | None:
-        """What may be used at most."""
+        """The most that may be used."""
 
 
 def _within_limits(name: str) -> Rule:
-    """Return the rule that a request does not exceed its limit; no node takes such a pod."""
+    """Return the rule that the request of a resource must not exceed its limit.
+
+    Kubernetes rejects a pod that breaks this rule.
+    """
     attribute, field = name.replace("-", "_"), name.replace("-", "__dash__")
     request, limit = f"self.requests.{field}", f"self.limits.{field}"
 
@@ -123,21 +126,21 @@ REQUESTS_WITHIN_LIMITS = tuple(
 
 
 class ResourceRequirements(ApiModel):
-    """What a package asks for in place of its class's amounts; absent ones are the class's."""
+    """Resources that a package sets in place of its class's; where one is absent, the class's."""
 
     RULES = REQUESTS_WITHIN_LIMITS
 
     requests: ResourceList | None = None
-    """What the scheduler reserves."""
+    """Resources that the scheduler reserves."""
     limits: ResourceList | None = None
-    """What the agent may use at most."""
+    """The most that the agent may use."""
 
 
 class TokenUsage(ApiModel):
-    """What models were used for."""
+    """Tokens that models used, and their cost."""
 
     input_tokens: Count = 0
-    """Tokens sent, without those read from or written to the cache."""
+    """Tokens sent, not counting tokens read from or written to the cache."""
     output_tokens: Count = 0
     """Tokens received."""
     cache_read_tokens: Count = 0
@@ -145,4 +148,4 @@ class TokenUsage(ApiModel):
     cache_write_tokens: Count = 0
     """Tokens written to the provider's cache."""
     cost_usd: Money | None = None
-    """US dollars by the class's pricing; absent without a price."""
+    """Cost in US dollars by the class's pricing; absent without a price."""

@@ -1,7 +1,7 @@
 """Validation that is declared once and enforced twice: by the API server as CEL, and by the models.
 
-Owns the three forms of a declaration: a `Rule` of a model, a `Matching` of a string, and the list
-types `MapBy` and `UniqueItems`. Knows no model.
+This module owns the three kinds of declaration: the `Rule` of a model, the `Matching` of a string,
+and the list types `MapBy` and `UniqueItems`. It does not know any model.
 """
 
 import bisect
@@ -32,9 +32,9 @@ def camel_case(name: str) -> str:
 class Rule:
     """A condition on one object: `cel` for the API server, `holds` for the models.
 
-    Its message has field and remedy. `holds` is None for a rule about a change, which
-    only the API server sees. `field_path` is where the API server reports it, when not at the
-    object itself.
+    The message names the field and what to do. `holds` is None for a rule about a change of the
+    object, which only the API server can check. `field_path` is the field for which the API server
+    reports the rule; None means the object itself.
     """
 
     cel: str
@@ -49,7 +49,7 @@ class Rule:
 
 
 class _Checked(ABC):
-    """What the models hold a value to after it has been parsed."""
+    """A constraint that the models check after a value has been parsed."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -58,13 +58,14 @@ class _Checked(ABC):
 
     @abstractmethod
     def _checked(self, value: Any, /) -> Any:
-        """Return the value. Raises ValueError with the rule's sentence."""
+        """Return the value. Raises ValueError with the rule's message if the rule is broken."""
 
 
 class Matching(_Checked):
     """A string in which `pattern` is found, or with `refuse` is not found.
 
-    The pattern keeps to what RE2 and Python share; `$` is the very end in both, `'` may not occur.
+    The pattern must use only syntax that RE2 and Python share. `$` matches only at the end of the
+    text in both. The pattern must not contain `'`.
     """
 
     def __init__(self, pattern: str, message: str, *, refuse: bool = False) -> None:
@@ -102,7 +103,10 @@ class AtMostBytes(_Checked):
 
 
 class WordByWord(_Checked):
-    """A command whose first word is a program alone; with a blank it is one for a shell."""
+    """A command whose first item is only the name of a program.
+
+    A blank in the first item is an error: it means that the command was written for a shell.
+    """
 
     _MESSAGE = 'write each word as an item of its own, such as ["make", "test"]'
 
@@ -111,8 +115,8 @@ class WordByWord(_Checked):
     ) -> dict[str, Any]:
         words = """self[0].replace(' ', '", "')"""  # split and join cost too much
         rule = Rule(cel="!self[0].contains(' ')", message=self._MESSAGE).as_validation()
-        said = f"""'write each word as an item of its own: ["' + {words} + '"]'"""
-        return _with_rules(handler(schema), rule | {"messageExpression": said})
+        message = f"""'write each word as an item of its own: ["' + {words} + '"]'"""
+        return _with_rules(handler(schema), rule | {"messageExpression": message})
 
     def _checked(self, words: tuple[str, ...]) -> tuple[str, ...]:
         if " " in words[0]:
@@ -122,9 +126,10 @@ class WordByWord(_Checked):
 
 
 class Clipped:
-    """A text of the status, cut to `limit` bytes as stored, so that no status is ever too long.
+    """A text of the status, cut to `limit` bytes as stored, so that no status becomes too long.
 
-    A message keeps what to do about it; `keep_end` keeps the end, which is what matters of a log.
+    Without `keep_end`, the text is a message, and the part that says what to do is kept. With
+    `keep_end`, the end of the text is kept, which is the important part of a log.
     """
 
     def __init__(self, limit: int, *, keep_end: bool = False) -> None:
@@ -142,7 +147,7 @@ class Clipped:
         return handler(schema) | {"maxLength": self._limit}
 
     def cut(self, text: str) -> str:
-        """Return the text as it is stored."""
+        """Return the text, cut to the limit."""
         if not self._keep_end:
             return fitted(text, self._limit, stored_size)
         if stored_size(text) <= self._limit:
@@ -151,7 +156,10 @@ class Clipped:
 
 
 def stored_size(text: str) -> int:
-    """Return how many bytes the API server stores for `text`: JSON that is safe inside HTML."""
+    """Return how many bytes the API server stores for `text`.
+
+    It stores JSON in which the characters with a meaning in HTML are escaped.
+    """
     plain = json.dumps(text, ensure_ascii=False).encode(errors="replace")
     return (
         len(plain) - 2 + 5 * sum(map(text.count, "<>&")) + 3 * sum(map(text.count, "\u2028\u2029"))
@@ -159,13 +167,13 @@ def stored_size(text: str) -> int:
 
 
 def _fitting(text: str, limit: int) -> int:
-    """Return how many of the first characters are stored in `limit` bytes."""
+    """Return how many of the first characters fit into `limit` bytes when stored."""
     sizes = range(1, len(text) + 1)
     return bisect.bisect_right(sizes, limit, key=lambda count: stored_size(text[:count]))
 
 
 class MapBy(_Checked):
-    """A list that is merged like a map: no two items agree in all of these attributes."""
+    """A list that is merged like a map. No two items may be equal in all of the key attributes."""
 
     def __init__(self, *keys: str) -> None:
         self._keys = keys
@@ -182,7 +190,7 @@ class MapBy(_Checked):
 
 
 class UniqueItems(_Checked):
-    """A list of strings that is merged like a set."""
+    """A list of distinct strings that is merged like a set."""
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

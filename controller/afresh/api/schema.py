@@ -1,7 +1,7 @@
-"""From a pydantic model to a structural schema, as a CustomResourceDefinition wants it.
+"""Converts a pydantic model to a structural schema for a CustomResourceDefinition.
 
-Knows what pydantic emits and what the API server accepts; refuses everything else, so that a model
-can never lose a constraint on the way.
+The converter raises an error for every keyword of pydantic's JSON schema that it does not know, so
+that no constraint of a model is lost in the conversion.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ _ORDER = ("description", "type", "x-kubernetes-int-or-string", "default", "enum"
 
 
 class SchemaError(ValueError):
-    """A model has something that a structural schema cannot say, or that is unbounded."""
+    """A model has a constraint that a structural schema cannot express, or an unbounded field."""
 
 
 def structural_schema(model: type[BaseModel]) -> Schema:
@@ -40,7 +40,10 @@ def structural_schema(model: type[BaseModel]) -> Schema:
 
 
 def without_defaults(schema: Schema) -> Schema:
-    """Return the schema with no defaults: in a status, nothing appears that nobody wrote."""
+    """Return a copy of the schema without defaults.
+
+    The schema of a status must have none: the API server would add fields that nobody wrote.
+    """
     kept = {key: value for key, value in schema.items() if key != "default"}
     for key in ("items", "additionalProperties"):
         if key in kept:
@@ -53,7 +56,7 @@ def without_defaults(schema: Schema) -> Schema:
 
 
 class _Converter:
-    """One conversion; holds the definitions that references point to."""
+    """One conversion, with the definitions to which references point."""
 
     def __init__(self, definitions: dict[str, Schema]) -> None:
         self._definitions = definitions
@@ -64,7 +67,7 @@ class _Converter:
         for key, value in node.items():
             schema |= self._converted(key, value, where)
         if isinstance(schema.get("default"), dict):
-            schema |= {"default": {}}  # the fields' own defaults fill it
+            schema |= {"default": {}}  # the defaults of its fields fill it
             if not _has_defaults(schema):
                 del schema["default"]
         _check_bounds(schema, where)
@@ -73,7 +76,10 @@ class _Converter:
         return _described(_ordered(schema))
 
     def _resolved(self, node: Schema, where: str) -> Schema:
-        """Follow references and drop the alternative null: absent and None are one."""
+        """Return the node with references resolved and without the alternative null.
+
+        A structural schema does not need null: a field that is None is absent.
+        """
         while "$ref" in node or "anyOf" in node:
             siblings = {key: value for key, value in node.items() if key not in {"$ref", "anyOf"}}
             if "$ref" in node:
@@ -81,7 +87,7 @@ class _Converter:
             else:
                 target = _only_alternative(node["anyOf"], where)
             if VALIDATIONS in target and VALIDATIONS in siblings:
-                raise SchemaError(f"{where}: has rules of its own and of its type")
+                raise SchemaError(f"{where}: both the field and its type have rules")
             node = target | siblings
         return node
 
@@ -110,7 +116,9 @@ class _Converter:
         if values is True:
             return {_PRESERVE_UNKNOWN: True}
         if isinstance(values, bool):
-            raise SchemaError(f"{where}: the API server prunes unknown fields; it cannot forbid")
+            raise SchemaError(
+                f"{where}: the API server cannot forbid unknown fields, only drop them"
+            )
         return {"additionalProperties": self.convert(values, f"{where}{{}}")}
 
 
@@ -122,7 +130,7 @@ def _only_alternative(alternatives: list[Schema], where: str) -> Schema:
 
 
 def _check_bounds(schema: Schema, where: str) -> None:
-    """Refuse what has no bound: the cost of CEL rules is estimated from the bounds."""
+    """Raise SchemaError if the schema has no bound: the cost of CEL rules depends on the bounds."""
     bounded = {
         "string": schema.keys() & {"maxLength", "enum", "format"},
         "array": "maxItems" in schema,
@@ -147,6 +155,6 @@ def _rule_first(entry: dict[str, str]) -> dict[str, str]:
 
 
 def _ordered(schema: Schema) -> Schema:
-    """Put what a reader looks for first, first."""
+    """Return the schema with the keys that a reader looks for at the beginning."""
     head = {key: schema[key] for key in _ORDER if key in schema}
     return head | {key: value for key, value in schema.items() if key not in head}

@@ -1,6 +1,6 @@
 """Subtask: one verifiable piece of a package, as a list entry and as the operator's child object.
 
-Knows nothing of the package around it.
+This module does not know the package.
 """
 
 from enum import StrEnum
@@ -36,10 +36,10 @@ SubtaskId = Annotated[
 
 Prompt = Annotated[
     str,
-    AtMostBytes(MAX_PROMPT_BYTES, "prompt is over 32 KiB: split the subtask, or name a file"),
-    Matching(r"\S", "prompt is empty: say what is to be done"),
+    AtMostBytes(MAX_PROMPT_BYTES, "prompt is over 32 KiB: split the subtask, or refer to a file"),
+    Matching(r"\S", "prompt is empty: describe the work to do"),
 ]
-"""What the agent is asked to do."""
+"""The work that the agent is asked to do."""
 
 Title = Annotated[
     str,
@@ -66,25 +66,27 @@ TimeoutSeconds = Annotated[StrictInt, Field(ge=1, le=86_400)]
 
 
 class Setup(ApiModel):
-    """A command that prepares a checkout: before the agent, and before verify."""
+    """A command that prepares a checkout. It runs before the agent and before verify."""
 
     command: Command
     """The program and its arguments."""
     timeout_seconds: TimeoutSeconds = 300
-    """How long it may run."""
+    """How many seconds the command may run."""
 
 
 class VerifySpec(ApiModel):
     """The acceptance command; a subtask is done only when it exits with 0."""
 
     command: Command
-    """The program and its arguments; ["true"] opts out."""
+    """The program and its arguments; ["true"] accepts all work."""
     timeout_seconds: TimeoutSeconds = 300
-    """How long it may run."""
+    """How many seconds the command may run."""
     checkout: Checkout = Checkout.CLEAN
-    """What it runs on: a clean checkout of the commit, or the agent's worktree."""
+    """The files on which the command runs: a clean checkout of the commit, or the agent's
+    worktree."""
     image: Image | None = None
-    """The image it runs in, which the class must allow; absent: the agent's."""
+    """The image in which the command runs, which the class must allow; absent: the agent's
+    image."""
 
 
 def _depends_on_others(entry: "SubtaskEntry") -> bool:
@@ -104,60 +106,62 @@ class SubtaskEntry(ApiModel):
     )
 
     id: SubtaskId
-    """The name of the subtask in its package, such as T001."""
+    """The id of the subtask, unique in its package, such as T001."""
     title: Title = ""
-    """A few words for the plan and the commit; absent: the id."""
+    """A short title for the plan and the commit message; absent: the id."""
     prompt: Prompt
-    """What the agent is asked to do."""
+    """The work that the agent is asked to do."""
     epic: str = Field(default="", max_length=40)
-    """The larger piece that this is part of; context mode FreshPerEpic goes by it."""
+    """The larger piece of work to which the subtask belongs. Context mode FreshPerEpic groups
+    subtasks by it."""
     depends_on: Annotated[tuple[SubtaskId, ...], UniqueItems()] = Field(
         default=(), max_length=MAX_DEPENDENCIES
     )
     """Ids of the subtasks that must be done, or skipped by the user, before this one starts."""
     files: Annotated[tuple[FileGlob, ...], UniqueItems()] = Field(default=(), max_length=50)
-    """Globs for the files that may change; absent: any. One that ends in / or ** means what is in a
-    folder; a plain name does if it is a folder before the subtask begins."""
+    """Globs for the files that may change; absent: any file. A glob that ends in / or ** matches
+    the files inside a folder; so does a plain name if it is a folder when the subtask begins."""
     max_new_files: StrictInt = Field(default=10, ge=0, le=10_000)
     """How many files may be added."""
     verify: VerifySpec | None = None
-    """The acceptance command; absent: the package's."""
+    """The acceptance command; absent: that of the package."""
     guidance: Guidance = ()
     """Directives for this subtask, in the present tense."""
     skip: StrictBool = False
-    """Leave this one out; what depends on it goes on."""
+    """Skip this subtask; subtasks that depend on it can start."""
     revision: StrictInt = Field(default=0, ge=0, le=1_000_000)
-    """Raise it to run this subtask again."""
+    """Raise this number to run the subtask again."""
     revision_reason: RevisionReason | None = None
-    """Why the revision was raised: a review rejected the work, or the work rests on what does not
-    exist. Set it along with the revision; it is counted, and no agent is told."""
+    """Why the revision was raised: a review rejected the work (Rejected), or the work uses
+    something that does not exist (Hallucination). Set it together with the revision. It is counted
+    in the status; agents do not see it."""
 
 
 class SubtaskObjectSpec(SubtaskEntry):
-    """A copy of the package's entry. The operator writes it; edit the package."""
+    """A copy of the package's entry. Only the operator writes it; edit the package instead."""
 
     work_package_name: DnsName
-    """The package, in the same namespace."""
+    """Name of the package, in the same namespace."""
 
 
 class VerifyStatus(ApiModel):
-    """How the acceptance command ended."""
+    """The result of the acceptance command."""
 
     exit_code: StrictInt
-    """Its exit code; 124 stands for its time limit."""
+    """The exit code; 124 if the command reached its time limit."""
     duration_seconds: float
-    """How long it ran."""
+    """How many seconds the command ran."""
     tail: Annotated[str, Clipped(2048, keep_end=True)] = ""
-    """The end of its output."""
+    """The end of the command's output."""
 
 
 class Attempt(ApiModel):
     """One episode of the subtask, for people to read."""
 
     number: Count
-    """Its number, which never repeats in the life of a package."""
+    """The number of the attempt, which is never used twice in a package."""
     job_name: Annotated[str, Field(max_length=253)] = ""
-    """The Job."""
+    """Name of the episode's Job."""
     context_mode: ContextMode | None = None
     """How much work the agent's context was given."""
     start_time: AwareDatetime | None = None
@@ -165,56 +169,56 @@ class Attempt(ApiModel):
     completion_time: AwareDatetime | None = None
     """When the result was recorded."""
     outcome: Outcome | None = None
-    """How it ended; absent while it runs."""
+    """How the attempt ended; absent while it runs."""
     message: Message = ""
-    """The same as a sentence."""
+    """How the attempt ended, as a sentence."""
     summary: Message = ""
-    """What the agent says of its work."""
+    """The agent's own summary of its work."""
     exit_code: StrictInt | None = None
-    """The exit code of the agent's program."""
+    """The exit code of the agent program."""
     turns: Count = 0
-    """How often the model answered."""
+    """How many times the model answered."""
     usage: TokenUsage = TokenUsage()
-    """What models were used for."""
+    """Tokens that models used, and their cost."""
     verify: VerifyStatus | None = None
-    """How the acceptance command ended, if it ran."""
+    """The result of the acceptance command, if it ran."""
     warnings: tuple[ShortMessage, ...] = Field(default=(), max_length=16)
-    """What did not go well beside the outcome."""
+    """Problems that did not change the outcome."""
     log_tail: Annotated[str, Clipped(2048, keep_end=True)] = ""
     """The end of the agent's log."""
     phases: dict[str, float] = Field(default_factory=dict, max_length=32)
-    """Seconds since the runner's start, by the name of what was reached."""
+    """When each stage of the episode was reached: seconds since the runner's start, by name."""
 
 
 class Transition(ApiModel):
     """One change of the subtask's phase."""
 
     time: AwareDatetime
-    """When."""
+    """When the phase changed."""
     from_phase: SubtaskPhase | None = Field(default=None, alias="from")
-    """The phase before; absent: none."""
+    """The previous phase; absent: there was none."""
     to_phase: SubtaskPhase = Field(alias="to")
-    """The phase after."""
+    """The new phase."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the phase changed, as one CamelCase word."""
 
 
 Manager = Annotated[str, Clipped(40)]
-"""Who wrote a field, as metadata.managedFields names it; empty where nothing is noted."""
+"""The manager that wrote a field, from metadata.managedFields; empty if no entry has the field."""
 
 
 class GivenGuidance(ApiModel):
-    """A directive that somebody gave."""
+    """A directive that was added to the package."""
 
     time: AwareDatetime
-    """When."""
+    """When the directive was added."""
     by: Manager = ""
-    """Who, as metadata.managedFields of the package names it."""
+    """Who added it: the manager in metadata.managedFields of the package."""
     text: Annotated[str, Clipped(80)]
-    """What was said; the middle of a long text, which stands in the spec, is left out."""
+    """The text of the directive. The middle of a long text is left out; the spec has all of it."""
 
 
-class Deed(StrEnum):
+class InterventionAction(StrEnum):
     """What a person did to a subtask."""
 
     RETRIED = "Retried"
@@ -228,50 +232,52 @@ class Intervention(ApiModel):
     """One thing that a person did to the subtask."""
 
     time: AwareDatetime
-    """When."""
+    """When it was done."""
     by: Manager = ""
-    """Who, as metadata.managedFields of the package names it."""
-    deed: Deed
-    """Retried: the revision was raised. TakenUp: it is no longer skipped. TriedAtOnce: a wait was
-    ended by afresh retry."""
+    """Who did it: the manager in metadata.managedFields of the package."""
+    action: InterventionAction
+    """What was done. Retried: the revision was raised. Skipped: skip was set. TakenUp: skip was
+    removed. TriedAtOnce: afresh retry ended a wait. Cancelled: afresh cancel stopped the
+    episode."""
 
 
 class SubtaskObjectStatus(ObjectStatus):
-    """What the operator observed. Decisions rest on the package's record, not on this."""
+    """The state that the operator observed; decisions are based on the package's record instead."""
 
     observed_generation: StrictInt | None = None
-    """The generation of the spec that this was concluded from."""
+    """The generation of the spec from which this status was computed."""
     phase: SubtaskPhase | None = None
-    """Where the subtask stands."""
+    """The phase of the subtask."""
     marker: Marker | None = None
-    """The same, as the plan shows it."""
+    """The phase as a marker in the plan."""
     reason: Reason = ""
-    """Why, as one CamelCase word."""
+    """Why the subtask is in this phase, as one CamelCase word."""
     message: Message = ""
-    """Why, as a sentence, with what to do about it."""
+    """Why the subtask is in this phase, as a sentence, with what to do about it."""
     not_before: AwareDatetime | None = None
     """No episode starts before this time."""
     commit: Annotated[str, Field(max_length=64)] = ""
-    """The commit that did it."""
+    """The commit with the finished work."""
     attempt_count: Count = 0
-    """How many episodes there were."""
+    """How many episodes have worked on the subtask."""
     start_time: AwareDatetime | None = None
-    """When its first episode started, of those since it was last asked for."""
+    """When the first episode started; after a subtask has ended and runs again, the first episode
+    since then."""
     completion_time: AwareDatetime | None = None
-    """When it was done, skipped, or left to a person."""
+    """When the subtask was done, skipped, or left to a person."""
     duration: Annotated[str, Field(max_length=24)] = ""
-    """The time between them, such as 4m12s."""
+    """The time from startTime to completionTime, such as 4m12s."""
     cost: Annotated[str, Field(max_length=24)] = ""
-    """What they cost, such as $0.42; empty without a price."""
+    """The cost of the episodes, such as $0.42; empty without a price."""
     attempts: tuple[Attempt, ...] = Field(default=(), max_length=ATTEMPTS_KEPT)
-    """The last ten episodes; of several that ended alike as Auth or Config one after another, only
+    """The last ten episodes. Of several consecutive ones with the same outcome Auth or Config, only
     the last is kept."""
     transitions: tuple[Transition, ...] = Field(default=(), max_length=TRANSITIONS_KEPT)
     """The last twenty changes of the phase."""
     guidance: tuple[GivenGuidance, ...] = Field(default=(), max_length=MAX_GUIDANCE)
-    """The directives given to it, the last twenty; no agent sees by whom and when."""
+    """The last twenty directives. Agents do not see who added them and when."""
     interventions: tuple[Intervention, ...] = Field(default=(), max_length=INTERVENTIONS_KEPT)
-    """What people did to it, the last ten times; no agent is told."""
+    """The last ten things that people did to the subtask. Agents do not see them."""
 
 
 class SubtaskObject(KubernetesObject):
@@ -281,4 +287,4 @@ class SubtaskObject(KubernetesObject):
     spec: SubtaskObjectSpec
     """A copy of the package's entry."""
     status: SubtaskObjectStatus = SubtaskObjectStatus()
-    """What the operator observed."""
+    """The state that the operator observed."""

@@ -1,6 +1,6 @@
 """WorkPackage: what a team wants done in one repository, on one branch.
 
-Knows the shape of a package; what follows from it is decided elsewhere.
+This module owns the shape of a package; `core` decides what happens to it.
 """
 
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ from afresh.contract.words import ContextMode
 
 MAX_PROMPTS_BYTES = 160 * 1024
 MAX_NAME_LENGTH = 40
-# Each new value is one request; `.status.lastHandledCancel` and `lastHandledRetry` answer it.
+# Each new value is one request; `.status.lastHandledCancel` and `lastHandledRetry` acknowledge it.
 CANCEL_ANNOTATION = "afresh.dev/cancel-requested-at"
 RETRY_ANNOTATION = "afresh.dev/retry-requested-at"
 
@@ -27,25 +27,28 @@ class ContextSpec(ApiModel):
     """How much work one agent context is given."""
 
     mode: ContextMode = ContextMode.FRESH_PER_SUBTASK
-    """One subtask, consecutive subtasks of one epic, or all that are ready."""
+    """The subtasks that one context is given: one subtask (FreshPerSubtask), consecutive subtasks
+    of one epic (FreshPerEpic), or all that are ready (Persistent)."""
     reset_interval: StrictInt = Field(default=8, ge=0, le=200)
-    """With FreshPerEpic, at most this many subtasks in one context; 0: no limit."""
+    """With FreshPerEpic, the most subtasks that one context is given; 0: no limit."""
 
 
 class EpisodeSpec(ApiModel):
-    """Limits of the agent's program, per subtask."""
+    """Limits of the agent program, per subtask."""
 
     timeout_seconds: TimeoutSeconds = 600
-    """How long it may run."""
+    """How many seconds the agent program may run."""
     max_turns: StrictInt = Field(default=20, ge=1, le=10_000)
-    """How often the model may answer. Without the gateway the program keeps it, or what it writes
-    is counted; with Aider and Command any other number than the default is then refused."""
+    """How many times the model may answer. Without the gateway, the agent program enforces the
+    limit, or the runner counts turns in the program's output; with the adapters Aider and Command,
+    any value other than the default is then refused."""
     startup_timeout_seconds: TimeoutSeconds = 900
-    """How long pulling images and starting may take, not counting the wait for room on a node."""
+    """How many seconds pulling images and starting containers may take, not counting the time that
+    the pod waits for a node."""
 
 
 class BudgetSpec(ApiModel):
-    """What the whole package may use of models."""
+    """The tokens and cost that the whole package may use."""
 
     max_tokens: StrictInt | None = Field(default=None, ge=1, le=1_000_000_000_000)
     """Tokens sent and received."""
@@ -71,12 +74,12 @@ def _prompts_fit(spec: "WorkPackageSpec") -> bool:
 
 
 class WorkPackageSpec(ApiModel):
-    """What is to be done, by whom, and within which limits."""
+    """The work to do, the agent that does it, and the limits."""
 
     RULES = (
         Rule(
-            # The list of one makes the ids once: looking them up anew for each dependency goes over
-            # the server's budget at run time with 200 subtasks and 16 dependencies of each.
+            # The list of one item computes the ids once: to compute them again for each dependency
+            # exceeds the server's cost limit with 200 subtasks of 16 dependencies each.
             cel="[self.subtasks.map(s, s.id)].all(ids, self.subtasks.all(s,"
             " !has(s.dependsOn) || s.dependsOn.all(d, d in ids)))",
             message="dependsOn names a subtask that does not exist: correct the id, or add it to"
@@ -87,7 +90,7 @@ class WorkPackageSpec(ApiModel):
         Rule(
             cel="has(self.verify) || self.subtasks.all(s, has(s.verify))",
             message="spec.verify is missing: set spec.verify.command, or verify.command on every"
-            ' subtask; ["true"] opts out',
+            ' subtask; ["true"] accepts all work',
             field_path=".verify",
             holds=_verify_given,
         ),
@@ -100,51 +103,53 @@ class WorkPackageSpec(ApiModel):
         ),
         Rule(
             cel=f"self.subtasks.map(s, size(bytes(s.prompt))).sum() <= {MAX_PROMPTS_BYTES}",
-            message="the prompts of spec.subtasks are over 160 KiB together: shorten them, or make"
-            " two packages",
+            message="the prompts of spec.subtasks are over 160 KiB together: shorten them, or"
+            " create two packages",
             field_path=".subtasks",
             holds=_prompts_fit,
         ),
     )
 
     goal: str = Field(default="", max_length=2000)
-    """What the whole is for, in a sentence; absent: the name of the package."""
+    """The purpose of the package, in a sentence; absent: the name of the package."""
     agent_class_name: Annotated[DnsName, Field(max_length=63)]
-    """The AgentClass that does the work."""
+    """Name of the AgentClass that does the work."""
     image: Image | None = None
-    """The image with the repository's toolchain and the agent program; absent: the class's."""
+    """The image with the repository's toolchain and the agent program; absent: that of the
+    class."""
     repository: RepositorySpec
-    """Where the work happens. Its url, baseRef and branch cannot be changed."""
+    """The git repository to work in. Its url, baseRef and branch cannot be changed."""
     context: ContextSpec = ContextSpec()
     """How much work one agent context is given."""
     guidance: Guidance = ()
     """Directives for every subtask, in the present tense."""
     setup: Setup | None = None
-    """Prepares a checkout, before the agent and before verify."""
+    """A command that prepares a checkout. It runs before the agent and before verify."""
     verify: VerifySpec | None = None
     """The acceptance command for subtasks that have none of their own."""
     resources: ResourceRequirements | None = None
-    """What the agent's container gets; absent: what the class says."""
+    """Resources of the agent's container; absent: those of the class."""
     pids_limit: PidsLimit | None = None
-    """How many processes the agent may have; absent: what the class says."""
+    """How many processes the agent may have; absent: the limit of the class."""
     episode: EpisodeSpec = EpisodeSpec()
-    """Limits of the agent's program, per subtask."""
+    """Limits of the agent program, per subtask."""
     max_episodes: StrictInt = Field(default=50, ge=1, le=10_000)
-    """How many episodes there may be in all; at least one per subtask."""
+    """How many episodes the package may have in total; at least one per subtask."""
     max_consecutive_failures: StrictInt = Field(default=3, ge=1, le=100)
-    """After so many failures in a row a subtask is skipped."""
+    """How many times in a row a subtask may fail before it is skipped."""
     budget: BudgetSpec | None = None
-    """What the whole package may use of models; absent: no limit."""
+    """The tokens and cost that the whole package may use; absent: no limit."""
     parallelism: StrictInt = Field(default=1, ge=1, le=50)
     """How many episodes may run at a time."""
     suspend: StrictBool = False
-    """Start nothing new; what runs may end."""
+    """Start no new episodes; running episodes continue to their end."""
     queue_name: Annotated[DnsName, Field(max_length=63)] | None = None
-    """The Kueue LocalQueue that admits the episodes; absent: none."""
+    """Name of the Kueue LocalQueue that admits the episodes; absent: none."""
     subtasks: Annotated[tuple[SubtaskEntry, ...], MapBy("id")] = Field(
         min_length=1, max_length=MAX_SUBTASKS
     )
-    """The pieces of the work; among those that are ready, the first in the list starts first."""
+    """The pieces of the work. Among the subtasks that are ready, the first in the list starts
+    first."""
 
 
 def _name_fits(package: "WorkPackage") -> bool:
@@ -153,7 +158,7 @@ def _name_fits(package: "WorkPackage") -> bool:
 
 
 class WorkPackage(KubernetesObject):
-    """What a team wants done in one repository, on one branch, by agents that start afresh."""
+    """Work that a team wants done in one repository, on one branch, by agents that start afresh."""
 
     RULES = (
         Rule(
@@ -167,29 +172,29 @@ class WorkPackage(KubernetesObject):
 
     kind: Literal["WorkPackage"] = "WorkPackage"
     spec: WorkPackageSpec
-    """What is to be done, by whom, and within which limits."""
+    """The work to do, the agent that does it, and the limits."""
     status: WorkPackageStatus = WorkPackageStatus()
-    """What the operator observed."""
+    """The state that the operator observed."""
 
     @property
     def cancel_request(self) -> str:
-        """What was last asked by the annotation; empty: nothing."""
+        """The value of the annotation that requests a cancellation; empty: there is none."""
         return self.metadata.annotations.get(CANCEL_ANNOTATION, "")[:MAX_REQUEST]
 
     @property
     def retry_request(self) -> str:
-        """What was last asked by the annotation; empty: nothing."""
+        """The value of the annotation that requests a retry; empty: there is none."""
         return self.metadata.annotations.get(RETRY_ANNOTATION, "")[:MAX_REQUEST]
 
     @property
     def branch(self) -> str:
-        """The branch that the work goes to."""
+        """The branch to which the work is pushed."""
         return self.spec.repository.branch or default_branch(self.metadata.name)
 
     def verify_of(self, entry: SubtaskEntry) -> VerifySpec:
         """Return the acceptance command of `entry`: its own, else the package's.
 
-        Raises ValueError where neither is given, which no valid package allows.
+        Raises ValueError if neither is set, which validation of the package rules out.
         """
         verify = entry.verify or self.spec.verify
         if verify is None:

@@ -12,9 +12,9 @@ from afresh.api.package_status import SubtaskRecord
 from afresh.api.subtask import (
     INTERVENTIONS_KEPT,
     MAX_GUIDANCE,
-    Deed,
     GivenGuidance,
     Intervention,
+    InterventionAction,
     SubtaskEntry,
     SubtaskObjectStatus,
 )
@@ -42,40 +42,44 @@ def guidance_given(
 def interventions_after(
     seen: Observed, record: SubtaskRecord, entry: SubtaskEntry, old: SubtaskObjectStatus
 ) -> tuple[Intervention, ...]:
-    """Return what people did to the subtask, the last deeds, now that `record` holds."""
+    """Return what people did to the subtask, the last ones, now that `record` holds."""
     found = list(old.interventions)
-    for item in _deeds(seen, record, entry):
-        # The operator may have died before it wrote this: the same deed is seen again.
+    for item in _actions(seen, record, entry):
+        # The operator may have died before it wrote this: then it finds the same action again.
         if item not in found:
             found.append(item)
     return tuple(found)[-INTERVENTIONS_KEPT:]
 
 
-def _deeds(seen: Observed, record: SubtaskRecord, entry: SubtaskEntry) -> Iterator[Intervention]:
+def _actions(seen: Observed, record: SubtaskRecord, entry: SubtaskEntry) -> Iterator[Intervention]:
     package = seen.package
     records = {item.id: item for item in package.status.subtasks}
     before = records.get(record.id) or new_record(entry)
     here = _entry(entry)
     if record.observed_revision > before.observed_revision:
-        yield _intervention(seen, Deed.RETRIED, *here, "f:revision")
+        yield _intervention(seen, InterventionAction.RETRIED, *here, "f:revision")
     was_skipped = before.reason == Reason.SKIPPED_BY_USER
     is_skipped = record.reason == Reason.SKIPPED_BY_USER
     if is_skipped and not was_skipped:
-        yield _intervention(seen, Deed.SKIPPED, *here, "f:skip")
+        yield _intervention(seen, InterventionAction.SKIPPED, *here, "f:skip")
     if was_skipped and not is_skipped and not entry.skip:
-        yield _intervention(seen, Deed.TAKEN_UP, *here, "f:skip")
+        yield _intervention(seen, InterventionAction.TAKEN_UP, *here, "f:skip")
     annotation = ("f:metadata", "f:annotations")
     retried = package.retry_request != package.status.last_handled_retry
     if retried and before.not_before is not None:
-        yield _intervention(seen, Deed.TRIED_AT_ONCE, *annotation, f"f:{RETRY_ANNOTATION}")
+        yield _intervention(
+            seen, InterventionAction.TRIED_AT_ONCE, *annotation, f"f:{RETRY_ANNOTATION}"
+        )
     cancelled = package.cancel_request != package.status.last_handled_cancel
     if cancelled and is_cancelled(record) and not is_cancelled(before):
-        yield _intervention(seen, Deed.CANCELLED, *annotation, f"f:{CANCEL_ANNOTATION}")
+        yield _intervention(
+            seen, InterventionAction.CANCELLED, *annotation, f"f:{CANCEL_ANNOTATION}"
+        )
 
 
-def _intervention(seen: Observed, deed: Deed, *path: str) -> Intervention:
+def _intervention(seen: Observed, action: InterventionAction, *path: str) -> Intervention:
     by, time = _author(seen, path)
-    return Intervention(time=time, by=by, deed=deed)
+    return Intervention(time=time, by=by, action=action)
 
 
 def _entry(entry: SubtaskEntry) -> tuple[str, ...]:
