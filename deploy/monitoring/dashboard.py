@@ -14,6 +14,15 @@ from deploy.monitoring.panels import ROWS, Panel
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 COLUMNS = 24
 HEIGHTS = {"stat": 4, "timeseries": 8}
+OF_CLUSTER = '{cluster=~"$cluster"}'
+OF_OPERATORS = '{cluster=~"$cluster", job=~"$job"}'
+# A label, and the series that have it, of which those chosen before leave some.
+VARIABLES = (
+    ("cluster", "afresh_build_info"),
+    ("job", f"afresh_build_info{OF_CLUSTER}"),
+    ("namespace", f"afresh_packages{OF_OPERATORS}"),
+    ("agent_class", f"afresh_packages{OF_OPERATORS}"),
+)
 
 
 def dashboard() -> dict[str, Any]:
@@ -27,7 +36,7 @@ def dashboard() -> dict[str, Any]:
         "graphTooltip": 1,
         "refresh": "30s",
         "time": {"from": "now-24h", "to": "now"},
-        "templating": {"list": [_source(), *map(_variable, ("namespace", "agent_class"))]},
+        "templating": {"list": [_source(), *(_variable(*item) for item in VARIABLES)]},
         "panels": [{"id": number, **panel} for number, panel in enumerate(_panels(), start=1)],
     }
 
@@ -42,8 +51,8 @@ def _source() -> dict[str, Any]:
             "query": "prometheus"}  # fmt: skip
 
 
-def _variable(label: str) -> dict[str, Any]:
-    query = f"label_values(afresh_packages, {label})"
+def _variable(label: str, series: str) -> dict[str, Any]:
+    query = f"label_values({series}, {label})"
     return {
         "name": label,
         "label": label.replace("_", " "),

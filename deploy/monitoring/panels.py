@@ -1,19 +1,26 @@
 """What the dashboard shows: rows of panels, each with its expressions. Knows nothing of Grafana.
 
-`$namespace` and `$agent_class` are what the reader has chosen to see.
+`$cluster`, `$job`, `$namespace` and `$agent_class` are what the reader has chosen to see. The first
+is a label that a Prometheus of several clusters adds; where it is absent, `.*` matches it too.
 """
 
 from dataclasses import dataclass
 
-OWN = 'namespace=~"$namespace", agent_class=~"$agent_class"'
-CLASS = 'agent_class=~"$agent_class"'
-LOOP = 'controller="workpackage"'
+CLUSTER = 'cluster=~"$cluster"'
+OPERATORS = f'{CLUSTER}, job=~"$job"'
+OWN = f'{OPERATORS}, namespace=~"$namespace", agent_class=~"$agent_class"'
+NAMESPACE = f'{OPERATORS}, namespace=~"$namespace"'
+CLASS = f'{OPERATORS}, agent_class=~"$agent_class"'
+LOOP = f'{OPERATORS}, controller="workpackage"'
 RANGE = "$__rate_interval"
 # Whatever Grafana's window is: episodes take minutes, and a rate of seconds would show nothing.
 HOUR = "1h"
 # The pods of episodes, among all that have a container called agent.
-OURS = 'and on (namespace, pod) container_memory_working_set_bytes{container="verify"}'
-OPERATOR = "on (job, instance) group_left () afresh_build_info"
+# Several clusters may have a pod of one name.
+POD = "cluster, namespace, pod"
+AGENT = f'{CLUSTER}, namespace=~"$namespace", container="agent"'
+OURS = f'and on ({POD}) container_memory_working_set_bytes{{{CLUSTER}, container="verify"}}'
+OPERATOR = f"on (cluster, job, instance) group_left () afresh_build_info{{{OPERATORS}}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,7 @@ NOW = (
     _stat("Packages for a person", "Stalled, NeedsReview or Failed: somebody has to act.",
           f'sum(afresh_packages{{{OWN}, phase=~"Stalled|NeedsReview|Failed"}}) or vector(0)'),
     _stat("Gates closed", "Credentials whose provider refuses requests now.",
-          'count(afresh_gate_open{namespace=~"$namespace"} == 0) or vector(0)'),
+          f'count(afresh_gate_open{{{NAMESPACE}}} == 0) or vector(0)'),
     _stat("Cost of a day", "What ended episodes of the last 24 hours cost.",
           f"sum(increase(afresh_cost_usd_total{{{OWN}}}[1d]))", "currencyUSD"),
     _stat("Overhead of a day", "The share of time beside setup, agent and acceptance command.",
@@ -120,7 +127,7 @@ MODELS = (
                     "{{agent_class}}"),)),
     Panel(title="Gates", text="1: the credential may be used; 0: its provider refuses requests.",
           rare=True,
-          queries=(('afresh_gate_open{namespace=~"$namespace"}', "{{namespace}} {{secret_name}}"),
+          queries=((f"afresh_gate_open{{{NAMESPACE}}}", "{{namespace}} {{secret_name}}"),
                    )),
 )  # fmt: skip
 
@@ -129,20 +136,16 @@ MODELS = (
 PODS = (
     Panel(title="Memory of agents", text="Working set, the ten that use most.", unit="bytes",
           rare=True,
-          queries=((f'topk(10, max by (namespace, pod) (container_memory_working_set_bytes{{'
-                    f'namespace=~"$namespace", container="agent"}} {OURS}))',
-                    "{{namespace}} {{pod}}"),)),
+          queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
+                    f"{OURS}))", "{{namespace}} {{pod}}"),)),
     Panel(title="CPU of agents", text="Cores, the ten that use most.", rare=True,
-          queries=((f'topk(10, max by (namespace, pod) (rate(container_cpu_usage_seconds_total{{'
-                    f'namespace=~"$namespace", container="agent"}}[{RANGE}]) {OURS}))',
-                    "{{namespace}} {{pod}}"),)),
+          queries=((f"topk(10, max by ({POD}) (rate(container_cpu_usage_seconds_total{{{AGENT}}}"
+                    f"[{RANGE}]) {OURS}))", "{{namespace}} {{pod}}"),)),
     Panel(title="Memory of agents beside their limit",
           text="At 1 the agent is killed, and the episode ends as OutOfMemory.",
           unit="percentunit", rare=True,
-          queries=((f'topk(10, max by (namespace, pod) (container_memory_working_set_bytes{{'
-                    f'namespace=~"$namespace", container="agent"}} {OURS}) '
-                    '/ max by (namespace, pod) '
-                    '(container_spec_memory_limit_bytes{container="agent"} > 0))',
+          queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
+                    f"{OURS}) / max by ({POD}) (container_spec_memory_limit_bytes{{{AGENT}}} > 0))",
                     "{{namespace}} {{pod}}"),)),
 )  # fmt: skip
 

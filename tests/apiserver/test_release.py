@@ -187,14 +187,7 @@ def test_upgrade_and_rollback_leave_the_key_of_the_report_endpoint_as_it_is(
     assert upgraded == rolled_back == key
 
 
-def test_two_replicas_beside_one_that_runs_are_refused_with_what_to_do(releases: Releases) -> None:
-    said = releases.upgrade(OPERATOR, "--set", "replicas=2")
-
-    assert f"kubectl delete deployment afresh-operator -n {releases.namespace}" in said
-
-
 def test_a_release_is_small(releases: Releases) -> None:
-    releases.kubectl("delete", "deployment", "afresh-operator", "-n", releases.namespace)
     everything = ["admission.enabled=true", "replicas=2"]
     everything += [f"agentClasses.{name}.enabled=true" for name in ("claude", "gemini")]
 

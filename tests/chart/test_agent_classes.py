@@ -1,5 +1,7 @@
 """The classes that a platform team switches on."""
 
+import json
+
 import pytest
 
 from afresh.api.agent_class import AgentClass
@@ -46,3 +48,25 @@ def test_a_class_without_a_secret_has_no_credentials() -> None:
     )
 
     assert "credentials" not in one(objects, "AgentClass")["spec"]
+
+
+def test_a_class_of_any_name_has_whatever_its_spec_says() -> None:
+    spec = {
+        "command": ["agent", "--prompt-file", "/prompt"], "endpoint": "https://models.example.com",
+        "credentials": {"mode": "Environment", "secretName": "models", "envName": "KEY"},
+        "maxConcurrentEpisodes": 3,
+    }  # fmt: skip
+    objects = render(
+        "afresh", 'agentClasses.ours={"enabled":true,"adapter":"Command","image":"a/b:1",'
+        f'"spec":{json.dumps(spec)}}}',
+        'agentClasses.fast={"enabled":true,"adapter":"OpenCode","model":"small"}',
+        'image.tag="1"',
+    )  # fmt: skip
+
+    made = {item["metadata"]["name"]: item for item in objects if item["kind"] == "AgentClass"}
+    assert made["ours"]["spec"] == {"adapter": "Command", "image": "a/b:1", **spec}
+    assert made["fast"]["spec"] == {
+        "adapter": "OpenCode", "image": "localhost/afresh/agent-opencode:1", "model": "small",
+    }  # fmt: skip
+    for item in made.values():
+        AgentClass.model_validate(item)

@@ -1,5 +1,7 @@
 """What a release of the chart is made of: the operator's pods, and what surrounds them."""
 
+import json
+
 import pytest
 
 from afresh.contract.abilities import ABILITIES
@@ -50,13 +52,16 @@ def images_in(node: object) -> set[str]:
     return own
 
 
-def test_one_replica_is_never_two_for_an_instant_and_holds_no_lease() -> None:
-    objects = render()
+def test_one_replica_has_the_lease_too_so_that_two_are_an_upgrade() -> None:
+    one_replica, two_replicas = render(), render("afresh", TWO)
 
-    spec = one(objects, "Deployment")["spec"]
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
-    assert "AFRESH_LEASE_NAME" not in environment_of(objects)
-    assert "PodDisruptionBudget" not in kinds(objects)
+    first, second = one(one_replica, "Deployment")["spec"], one(two_replicas, "Deployment")["spec"]
+    assert (first.pop("replicas"), second.pop("replicas")) == (1, 2)
+    assert second["template"]["spec"].pop("affinity")
+    assert first == second
+    assert environment_of(one_replica)["AFRESH_LEASE_NAME"] == "afresh-operator"
+    assert one(one_replica, "Lease") == one(two_replicas, "Lease")
+    assert kinds(two_replicas) - kinds(one_replica) == {"PodDisruptionBudget"}
 
 
 def test_two_replicas_have_a_lease_roll_and_are_not_drained_at_once() -> None:
@@ -157,25 +162,66 @@ def test_what_the_values_say_of_the_pods_is_on_them() -> None:
     assert one(objects, "ServiceAccount")["metadata"]["annotations"] == {"role": "x"}
 
 
+def test_what_the_values_add_to_the_pods_is_beside_what_the_chart_has() -> None:
+    constraint = {
+        "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "ScheduleAnyway",
+    }  # fmt: skip
+    volume, mount = {"name": "ca", "configMap": {"name": "ca"}}, {"name": "ca", "mountPath": "/ca"}
+    variable = {"name": "HTTPS_PROXY", "value": "http://proxy.example.com"}
+    objects = render(
+        "afresh", f"operator.topologySpreadConstraints=[{json.dumps(constraint)}]",
+        f"operator.extraVolumes=[{json.dumps(volume)}]",
+        f"operator.extraVolumeMounts=[{json.dumps(mount)}]",
+        f"operator.extraEnv=[{json.dumps(variable)}]", "operator.revisionHistoryLimit=0",
+    )  # fmt: skip
+
+    pod, container, before = pod_of(objects), container_of(objects), container_of(render())
+    assert pod["topologySpreadConstraints"] == [constraint]
+    assert pod["volumes"] == [*pod_of(render())["volumes"], volume]
+    assert container["volumeMounts"] == [*before["volumeMounts"], mount]
+    assert container["env"] == [*before["env"], variable]
+    assert one(objects, "Deployment")["spec"]["revisionHistoryLimit"] == 0
+
+
+def test_a_probe_has_its_settings_from_the_values_and_its_question_from_the_chart() -> None:
+    objects = render(
+        "afresh", "operator.livenessProbe.initialDelaySeconds=5",
+        "operator.livenessProbe.failureThreshold=null", "operator.readinessProbe.periodSeconds=3",
+    )  # fmt: skip
+
+    container = container_of(objects)
+    assert container["livenessProbe"] == {
+        "httpGet": {"path": "/healthz", "port": "metrics"},
+        "initialDelaySeconds": 5, "periodSeconds": 10, "timeoutSeconds": 10,
+    }  # fmt: skip
+    assert container["readinessProbe"] == {
+        "httpGet": {"path": "/readyz", "port": "metrics"},
+        "periodSeconds": 3, "failureThreshold": 30,
+    }  # fmt: skip
+
+
 def test_the_policy_lets_reports_and_scrapes_in_and_the_api_server_out() -> None:
     objects = render("afresh", 'namespaces=["team-a"]', "networkPolicy.apiServerPorts=[8443]")
 
     policy = one(objects, "NetworkPolicy")["spec"]
     reports, scrapes = policy["ingress"]
-    (episodes,) = reports["from"]
+    episodes, _ = reports["from"]
     assert episodes["podSelector"]["matchLabels"] == {LABEL_MANAGED_BY: MANAGED_BY}
     (where,) = episodes["namespaceSelector"]["matchExpressions"]
     assert where["values"] == ["team-a"]
     ports = {item["containerPort"]: item["name"] for item in container_of(objects)["ports"]}
     assert [ports[rule["ports"][0]["port"]] for rule in (reports, scrapes)] == ["report", "metrics"]
-    assert [item["port"] for rule in policy["egress"] for item in rule["ports"]] == [53, 53, 8443]
+    ports_out = [item["port"] for rule in policy["egress"][1:] for item in rule["ports"]]
+    assert ports_out == [53, 53, 8443]
     labels = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
     assert policy["podSelector"]["matchLabels"].items() <= labels.items()
     assert labels.items() >= OPERATOR_LABELS.items()
 
 
-def test_of_two_replicas_each_may_pass_reports_on_to_the_other() -> None:
-    policy = one(render("afresh", TWO), "NetworkPolicy")["spec"]
+@pytest.mark.parametrize("values", [(), (TWO,)], ids=["one replica", "two replicas"])
+def test_of_two_pods_each_may_pass_reports_on_to_the_other(values: tuple[str, ...]) -> None:
+    policy = one(render("afresh", *values), "NetworkPolicy")["spec"]
 
     (_, other), (peer,) = policy["ingress"][0]["from"], policy["egress"][0]["to"]
     assert other == peer == {"podSelector": policy["podSelector"]}

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.docs.test_links import anchors
+
 ROOT = Path(__file__).parents[2]
 RULES = sorted((ROOT / "charts" / "afresh" / "alerts").glob("*.yaml"))
 STORIES = Path(__file__).parent / "alerts"
@@ -39,7 +41,8 @@ def test_the_alerts_fire_when_they_should_and_only_then(
 ) -> None:
     rules = yaml.safe_load(path.read_text())
     for rule in rules["groups"][0]["rules"]:
-        del rule["annotations"]["description"]  # promtool would have each repeated word for word
+        # promtool would have each repeated word for word
+        del rule["annotations"]["description"], rule["annotations"]["runbook_url"]
     story = yaml.safe_load((STORIES / path.name).read_text())
     (tmp_path / path.name).write_text(yaml.safe_dump(rules))
     told = tmp_path / f"test-{path.name}"
@@ -70,3 +73,28 @@ def test_an_alert_tells_what_to_do_with_labels_that_it_has(file: str, rule: dict
     assert "://" not in notes["description"]
     assert len(notes["description"]) > len(notes["summary"])
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
+
+
+@pytest.mark.parametrize(("file", "rule"), ALERTS)
+def test_an_alert_leads_to_a_page_of_the_docs_that_says_what_to_do(
+    file: str, rule: dict[str, Any]
+) -> None:
+    path, _, anchor = rule["annotations"]["runbook_url"].partition("/#")
+    page = ROOT / "docs" / f"{path.removesuffix('/')}.md"
+
+    assert anchor == "" or anchor in anchors(page), file
+    assert page.is_relative_to(ROOT / "docs" / "how-to")
+
+
+def test_an_alert_leads_where_the_table_of_the_page_does() -> None:
+    page = (ROOT / "docs" / "how-to" / "alerts-at-night.md").read_text()
+    rows = dict(re.findall(r"^\| `(Afresh\w+)` \|.*\| (.*) \|$", page, re.MULTILINE))
+
+    own = "how-to/alerts-at-night/"
+    for _, rule in (param.values for param in ALERTS):
+        link = re.search(r"\]\(([a-z-]*)(?:\.md)?(#[a-z-]+)?\)", rows[rule["alert"]])
+        if link:
+            want = (f"how-to/{link[1]}/" if link[1] else own) + (link[2] or "")
+        else:
+            want = f"{own}#which-one-is-it"
+        assert rule["annotations"]["runbook_url"] == want

@@ -68,11 +68,42 @@ def test_the_pod_monitor_finds_the_pods_and_their_port() -> None:
     }
 
 
-def test_the_rule_has_every_alert_of_the_files_as_it_stands_there() -> None:
-    rules = one(asked("prometheusRule"), "PrometheusRule")["spec"]["groups"]
+@pytest.mark.parametrize(
+    ("switch", "field"), [("serviceMonitor", "endpoints"), ("podMonitor", "podMetricsEndpoints")]
+)
+def test_a_monitor_scrapes_as_the_values_say(switch: str, field: str) -> None:
+    settings = {
+        "interval": "15s",
+        "scrapeTimeout": "5s",
+        "relabelings": [{"action": "labeldrop", "regex": "pod"}],
+        "metricRelabelings": [
+            {"action": "keep", "sourceLabels": ["__name__"], "regex": "afresh.*"}
+        ],
+    }
+    told = render("afresh", f"monitoring.{switch}={json.dumps({'enabled': True, **settings})}")
+    silent = asked(switch)
+
+    always = {"port": "metrics", "path": "/metrics", "honorLabels": True}
+    assert one(told, KINDS[switch])["spec"][field] == [always | settings]
+    assert one(silent, KINDS[switch])["spec"][field] == [always]
+
+
+@pytest.mark.parametrize(
+    "docs", ["", "https://docs.example.com/afresh", "https://docs.example.com/"]
+)
+def test_the_rule_has_every_alert_of_the_files_with_a_link_into_the_docs_that_are_served(
+    docs: str,
+) -> None:
+    value = json.dumps({"enabled": True, "docsUrl": docs})
+    objects = render("afresh", f"monitoring.prometheusRule={value}")
     files = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "alerts").glob("*.yaml"))]
 
-    assert rules == [group for file in files for group in file["groups"]]
+    wanted = [group for file in files for group in file["groups"]]
+    for rule in (rule for group in wanted for rule in group["rules"]):
+        path = rule["annotations"].pop("runbook_url")
+        if docs:
+            rule["annotations"]["runbook_url"] = f"{docs.rstrip('/')}/{path}"
+    assert one(objects, "PrometheusRule")["spec"]["groups"] == wanted
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,13 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "afresh"
 DESCRIBED = (episodes, gauges)
 NAME = re.compile(r"\b(?:afresh|controller_runtime|workqueue|rest_client|leader)_\w+")
-CHOSEN = {"$namespace": ".*", "$agent_class": ".*", "$__rate_interval": "1m"}
+CHOSEN = {
+    "$cluster": ".*",
+    "$job": ".*",
+    "$namespace": ".*",
+    "$agent_class": ".*",
+    "$__rate_interval": "1m",
+}
 SUFFIXES = ("", "_bucket", "_sum", "_count")
 
 
@@ -35,7 +41,7 @@ def queries() -> list[str]:
 def labels_of_metrics() -> dict[str, set[str]]:
     assert DESCRIBED
     return {
-        family.name + suffix: {*family.labels, "le"}
+        family.name + suffix: {*family.labels, "le", "cluster", "job"}
         for family in FAMILIES
         for suffix in (SUFFIXES if family.type == "histogram" else ("",))
     }
@@ -99,3 +105,27 @@ def test_panels_do_not_overlap_and_fill_no_more_than_the_width() -> None:
         assert place["x"] + place["w"] <= 24
         assert not cells & taken, panel["title"]
         taken |= cells
+
+
+def test_every_expression_is_of_the_clusters_and_the_jobs_that_were_chosen() -> None:
+    expressions = [query for _, panels in ROWS for panel in panels for query, _ in panel.queries]
+    selectors = [found for query in expressions for found in re.findall(r"(\w+)\{([^}]*)\}", query)]
+    kubelets = [labels for name, labels in selectors if name.startswith("container_")]
+    own = [labels for name, labels in selectors if not name.startswith("container_")]
+
+    assert kubelets
+    assert all('cluster=~"$cluster"' in labels for labels in kubelets)
+    assert all('cluster=~"$cluster", job=~"$job"' in labels for labels in own)
+    assert all("{" in query for query in expressions)
+
+
+def test_each_variable_is_offered_of_those_that_are_chosen_before_it() -> None:
+    source, *variables = dashboard.dashboard()["templating"]["list"]
+
+    names = [item["name"] for item in variables]
+    assert source["name"] == "datasource"
+    assert names == ["cluster", "job", "namespace", "agent_class"]
+    assert {f"${name}" for name in names} <= set(CHOSEN)
+    for number, item in enumerate(variables[1:], start=1):
+        used = re.findall(r"\$(\w+)", item["definition"])
+        assert used == names[: min(number, 2)]

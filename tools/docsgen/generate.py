@@ -1,9 +1,9 @@
-"""Writes what is generated of docs/ and of the site's navigation.
+"""Writes what is generated of docs/, of the site's navigation and of the charts' README files.
 
     python -m tools.docsgen.generate [--check] DIR
 
-writes into DIR and the zensical.toml beside it, or with --check only says what is not current
-(exit 1).
+writes into DIR, and the zensical.toml and the charts beside it, or with --check only says what is
+not current (exit 1).
 """
 
 import argparse
@@ -16,6 +16,7 @@ from afresh.contract.order import Order
 from afresh.contract.report import Report
 from tools.docsgen import (
     blocks,
+    chart_page,
     cli_page,
     conditions_table,
     contract_page,
@@ -35,6 +36,7 @@ from tools.docsgen import (
 )
 
 SITE = "zensical.toml"
+CHARTS = "charts"
 _NAVIGATION = ("# The navigation, written by `make docs`.\n", "\n# The end of the navigation.")
 _KINDS = ("WorkPackage", "Subtask", "AgentClass")
 _DIAGRAMS = {
@@ -55,7 +57,7 @@ def texts(directory: Path) -> dict[Path, str]:
             wanted[path] = blocks.filled(page, found, str(path))
     if unused := found.keys() - used:
         raise blocks.MarkerError(f"no page shows {', '.join(sorted(unused))}")
-    return wanted | _site(directory)
+    return wanted | _site(directory) | chart_page.pages(directory.parent / CHARTS)
 
 
 def files() -> dict[str, Callable[[], str]]:

@@ -22,6 +22,7 @@ _USUAL = {
     "podLabels": "further labels of the pods",
     "nodeSelector": "as in a pod's spec",
     "tolerations": "as in a pod's spec",
+    "topologySpreadConstraints": "as in a pod's spec",
     "priorityClassName": "as in a pod's spec",
     "labels": "further labels",
     "spec": "merged into what is made",

@@ -39,7 +39,7 @@
   resources: [tokenreviews]
   verbs: [create]
 {{- end }}
-{{- /* And in its own namespace, where several operators take turns by a Lease that the chart makes. */}}
+{{- /* And in its own namespace, where operators take turns by a Lease that the chart makes. */}}
 {{- define "afresh.leaseRules" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
@@ -54,5 +54,5 @@
   verbs: [get, patch]
 {{- end }}
 {{- define "afresh.subjects" -}}
-- {kind: ServiceAccount, name: {{ include "afresh.name" . }}, namespace: {{ .Release.Namespace }}}
+- {kind: ServiceAccount, name: {{ include "afresh.serviceAccount" . }}, namespace: {{ .Release.Namespace }}}
 {{- end }}

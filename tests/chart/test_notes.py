@@ -1,0 +1,40 @@
+"""What Helm says after an installation."""
+
+import pytest
+
+from tests.chart.helm import OPERATOR, ROOT, helm
+
+
+def notes(*values: str) -> str:
+    """Return what is said; nothing asks a cluster."""
+    settings = [word for value in values for word in ("--set", value)]
+    done = helm("install", "x", str(ROOT / "charts" / OPERATOR), "--dry-run=client", *settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("\nNOTES:\n")[2]
+
+
+def test_images_that_no_registry_has_are_named_once_each() -> None:
+    said = notes("agentClasses.codex.enabled=true", "scriptedModel.enabled=true", "image.tag=v7")
+
+    images = [line.strip() for line in said.splitlines() if line.startswith("  localhost/")]
+    wanted = ("operator", "runner", "agent-codex", "demo", "agent-claude")
+    assert images == [f"localhost/afresh/{name}:v7" for name in wanted]
+    assert "push them to a registry, and name it in image.registry" in said
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(("image.registry=example.com/x",), id="a registry"),
+        pytest.param(
+            ("operator.image=example.com/a", "runner.image=example.com/b"), id="whole references"
+        ),
+    ],
+)
+def test_of_images_on_a_registry_nothing_is_said(values: tuple[str, ...]) -> None:
+    assert "registry" not in notes(*values)
+
+
+def test_the_namespaces_that_are_served_are_named() -> None:
+    assert "serves the packages of a, b." in notes("namespaces={a,b}")
+    assert "serves packages in every namespace." in notes("namespaces=null")
