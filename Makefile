@@ -8,7 +8,7 @@ UV_VERSION := 0.13.9
 CLUSTER ?= own
 MODEL ?= scripted
 INSTALL ?= helm
-# A file at a time per core; the files that take longest begin first (tests/conftest.py).
+# How many files at a time, and that the longest begin first: tests/conftest.py.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help

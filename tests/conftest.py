@@ -6,6 +6,9 @@ profile says names a share of them. A failure is not made smaller there, which t
 what is printed runs it again.
 """
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.left_out import LEFT_OUT, said
 from tests.monitoring.prometheus import programs
+
+# Without compiled files every worker and every program that a test starts compiles all it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile(
     "same",
@@ -29,6 +36,22 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.target),
 )
 settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """End on SIGTERM as on SIGINT: what the tests have started is taken down.
+
+    A shell has its background jobs ignore SIGINT, and so would the programs that tests interrupt.
+    """
+    if not hasattr(config, "workerinput"):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Run two tests per core with `-n auto`: about half of a test's time is waiting."""
+    is_told = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ
+    return None if is_told else 2 * len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(trylast=True)
