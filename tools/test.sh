@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs the tests but the long ones of `make test-matrix`: first, one per core, those that need no
-# node, then those on a node. Where the machine cannot run a cluster, says why and leaves those
-# tests out; with CI=true that is a failure.
+# Runs the tests but the long ones of `make test-matrix`: those on a node beside those that need
+# none, since the former mostly wait. What the former print comes last. Where the machine cannot run
+# a cluster, says why and leaves those tests out; with CI=true that is a failure.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 quick="not cluster"
@@ -30,10 +30,23 @@ else
     echo "leaving out the tests that need a cluster: $why" >&2
     quick="not apiserver and not cluster"
 fi
+make --no-print-directory .venv/.ready
+pytest=(.venv/bin/python -m pytest -q --durations=25)
+node=
+if [ "$quick" = "not cluster" ]; then
+    mkdir -p build
+    # In a session of its own, it is told to end once.
+    setsid "${pytest[@]}" -m cluster >build/node-tests.log 2>&1 &
+    node=$!
+    trap 'kill "$node" 2>/dev/null && wait "$node"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+fi
 make --no-print-directory check
 code=0
-.venv/bin/python -m pytest -q --durations=25 -n auto --dist loadfile --no-loadscope-reorder -m "$quick" || code=1
-if [ "$quick" = "not cluster" ]; then
-    .venv/bin/python -m pytest -q --durations=25 -m cluster || code=1
+"${pytest[@]}" -n auto --dist loadfile --no-loadscope-reorder -m "$quick" || code=1
+if [ -n "$node" ]; then
+    tail -n +1 -f --pid="$node" build/node-tests.log
+    wait "$node" || code=1
 fi
 exit "$code"
