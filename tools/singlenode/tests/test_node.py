@@ -19,7 +19,6 @@ from tools.singlenode.tests.tool import Tool, until
 pytestmark = pytest.mark.cluster
 
 _NAME = f"selftest-{os.getpid()}"
-_PIDS_OF_A_POD = f"afresh-{_NAME}/kubepods/besteffort/pod*/pids.max"
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +36,18 @@ def node(installed: None) -> Iterator[Tool]:
     tool.run("down", _NAME)
     assert traces.processes_of(_NAME, clusters_home()) == {}
     assert traces.look(_NAME, clusters_home()).beyond(before) == {}
+
+
+@pytest.fixture(scope="module")
+def shared(installed: None) -> Iterator[Tool]:
+    """The tool for a cluster that is up, for tests that only use it: each names its own objects."""
+    tool = Tool(f"shared-{os.getpid()}")
+    try:
+        tool.run("up", tool.name)
+        yield tool
+    finally:
+        tool.run("down", tool.name)
+    assert traces.processes_of(tool.name, clusters_home()) == {}
 
 
 def _pod(name: str, image: str = "pause", **container: Any) -> dict[str, Any]:
@@ -174,30 +185,27 @@ def test_a_node_whose_state_is_kept_elsewhere_is_left_alone(node: Tool) -> None:
     cgroups.remove(f"afresh-{_NAME}", wait_seconds=60)
 
 
-def test_a_command_runs_in_the_nodes_network_and_its_code_is_passed_on(node: Tool) -> None:
-    node.run("up", _NAME)
+def test_a_command_runs_in_the_nodes_network_and_its_code_is_passed_on(shared: Tool) -> None:
     script = "import os, socket; socket.create_connection(('10.99.0.1', 6443)); os._exit(7)"
 
-    node.run("run", _NAME, "--", sys.executable, "-c", script, want=7)
-    answer = node.run("run", _NAME, "--", "kubectl", "get", "nodes", "-o", "name")
-    words = node.run("run", _NAME, "--", "printf", "%s|", "a b", "--", "-c").stdout
-    refused = node.run("run", _NAME, "--", "no-such-command", want=1)
+    shared.run("run", shared.name, "--", sys.executable, "-c", script, want=7)
+    answer = shared.run("run", shared.name, "--", "kubectl", "get", "nodes", "-o", "name")
+    words = shared.run("run", shared.name, "--", "printf", "%s|", "a b", "--", "-c").stdout
+    refused = shared.run("run", shared.name, "--", "no-such-command", want=1)
 
     assert answer.stdout == "node/node0\n"
     assert words == "a b|--|-c|"
     assert "cannot run no-such-command" in refused.stderr
 
 
-def test_every_write_is_in_the_audit_log_without_its_contents(node: Tool) -> None:
-    node.run("up", _NAME)
+def test_every_write_is_in_the_audit_log_without_its_contents(shared: Tool) -> None:
+    shared.kubectl("create", "secret", "generic", "s", "--from-literal=key=hidden-value")
+    shared.kubectl("get", "secret", "s")
 
-    node.kubectl("create", "secret", "generic", "s", "--from-literal=key=hidden-value")
-    node.kubectl("get", "secret", "s")
-
-    entries = [json.loads(line) for line in (node.root / "audit.log").read_text().splitlines()]
+    entries = [json.loads(line) for line in (shared.root / "audit.log").read_text().splitlines()]
     about = [entry for entry in entries if entry.get("objectRef", {}).get("name") == "s"]
     assert [entry["verb"] for entry in about] == ["create"]
-    assert "hidden-value" not in (node.root / "audit.log").read_text()
+    assert "hidden-value" not in (shared.root / "audit.log").read_text()
 
 
 _INSIDE = """
@@ -219,50 +227,49 @@ print(json.dumps({"audience": bool(open("/token/token").read()), "version": vers
 """
 
 
-def test_a_pod_has_its_account_and_the_service_address_and_no_way_out(node: Tool) -> None:
-    node.run("images", "agent-command")
-    node.run("up", _NAME)
-    node.run("load", _NAME, "agent-command")
-    pod = _pod("p", "agent-command", command=["python3", "-c", _INSIDE])
+def test_a_pod_has_its_account_and_the_service_address_and_no_way_out(shared: Tool) -> None:
+    shared.run("images", "agent-command")
+    shared.run("load", shared.name, "agent-command")
+    pod = _pod("account", "agent-command", command=["python3", "-c", _INSIDE])
     token = {"audience": "afresh", "expirationSeconds": 600, "path": "token"}
     pod["spec"]["volumes"] = [
         {"name": "token", "projected": {"sources": [{"serviceAccountToken": token}]}}
     ]
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "token", "mountPath": "/token"}]
-    node.kubectl("label", "ns", "default", "pod-security.kubernetes.io/enforce=restricted")
+    shared.kubectl("label", "ns", "default", "pod-security.kubernetes.io/enforce=restricted")
 
-    node.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
-    node.kubectl("wait", "pod/p", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=300s")
+    shared.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
+    shared.kubectl(
+        "wait", "pod/account", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=300s"
+    )
 
-    found = json.loads(node.kubectl("logs", "p"))
+    found = json.loads(shared.kubectl("logs", "account"))
     assert found.pop("outside") != "reached"
     assert found == {"audience": True, "version": "v1.34.4", "uid": 200001}
 
 
-def test_a_pod_may_have_so_many_processes_and_no_more(node: Tool) -> None:
-    node.run("up", _NAME)
-    node.run_pod(_pod("p"))
+def test_a_pod_may_have_so_many_processes_and_no_more(shared: Tool) -> None:
+    shared.run_pod(_pod("bounded"))
 
-    limits = [path.read_text() for path in Path("/sys/fs/cgroup").rglob(_PIDS_OF_A_POD)]
+    uid = shared.kubectl("get", "pod", "bounded", "-o", "jsonpath={.metadata.uid}")
+    group = f"afresh-{shared.name}/kubepods/besteffort/pod{uid}"
+    limits = [path.read_text() for path in Path("/sys/fs/cgroup").rglob(f"{group}/pids.max")]
 
     assert limits == ["1024\n"]
 
 
-def test_an_image_that_was_loaded_is_not_loaded_again(node: Tool) -> None:
-    node.run("images", "agent-command")
-    node.run("up", _NAME)
-    node.run("load", _NAME, "agent-command")
+def test_an_image_that_was_loaded_is_not_loaded_again(shared: Tool) -> None:
+    shared.run("images", "agent-command")
+    shared.run("load", shared.name, "agent-command")
 
-    answer = node.run("load", _NAME, "agent-command")
+    answer = shared.run("load", shared.name, "agent-command")
 
     assert "localhost/afresh/agent-command:dev was there already" in answer.stderr
 
 
-def test_the_helm_script_reaches_the_cluster(node: Tool) -> None:
-    node.run("up", _NAME)
-
+def test_the_helm_script_reaches_the_cluster(shared: Tool) -> None:
     answer = subprocess.run(
-        [str(node.root / "helm"), "list", "--output", "json"],
+        [str(shared.root / "helm"), "list", "--output", "json"],
         capture_output=True,
         text=True,
         check=True,
