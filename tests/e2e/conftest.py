@@ -18,6 +18,8 @@ from tests.e2e.stage import Stage, begin, is_story
 from tests.e2e.team import Team
 
 DEMO = "afresh-demo"
+# What takes over the queues of all namespaces, what looks at all that was done, what removes it.
+LAST = ("test_kueue.py", "test_privileges.py", "test_removal.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,9 +30,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell last what looks at all the others, and then what leaves nothing behind for them."""
-    last = ("test_privileges.py", "test_removal.py")
-    items.sort(key=lambda item: last.index(item.path.name) if item.path.name in last else -1)
+    """Have other tests on nodes done while the stories are told, and the last ones afterwards."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("cluster") is None:
+        return 0
+    if item.path.name in LAST:
+        return 4 + LAST.index(item.path.name)
+    if is_story(item):
+        return 3
+    # The first test of this folder begins the stories.
+    return 1 if item.path.parent == Path(__file__).parent else 2
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,6 +137,13 @@ def stage(request: pytest.FixtureRequest, make_team: Callable[[str], Team]) -> I
     """Begin all stories."""
     with begin(request.session.items, make_team) as begun:
         yield begun
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stories_begin(request: pytest.FixtureRequest) -> None:
+    """Begin the stories with the first test of this folder, whatever it is."""
+    if any(is_story(item) for item in request.session.items):
+        request.getfixturevalue("stage")
 
 
 @pytest.fixture
