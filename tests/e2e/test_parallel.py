@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.cluster import wait
 from tests.e2e.team import Team, plan_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.story]
+pytestmark = [pytest.mark.cluster, pytest.mark.story(long=True)]
 
 FILES = ("one.txt", "two.txt", "shared.txt", "shared.txt")
 TWENTY = [f"T{number:03}" for number in range(1, 21)]

@@ -7,7 +7,7 @@ from tests.e2e.api import Manifest
 from tests.e2e.cluster import wait
 from tests.e2e.team import Team
 
-pytestmark = [pytest.mark.cluster, pytest.mark.story]
+pytestmark = [pytest.mark.cluster, pytest.mark.story(long=True)]
 
 PACKAGES = [f"p{number}" for number in range(8)]
 LIMIT = "/tmp/limited"
