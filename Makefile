@@ -112,7 +112,7 @@ npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (need
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.changelog "$(VERSION)"
-	@$(MAKE) --no-print-directory manifests
+	@$(MAKE) --no-print-directory docs manifests
 
 release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.build "$(VERSION)"

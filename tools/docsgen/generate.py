@@ -1,9 +1,10 @@
-"""Writes what is generated of docs/, of the site's navigation and of the charts' README files.
+"""Writes the generated parts of docs/, the image tags in examples, the site's navigation and the
+charts' README files.
 
     python -m tools.docsgen.generate [--check] DIR
 
-writes into DIR, and the zensical.toml and the charts beside it, or with --check only says what is
-not current (exit 1).
+writes into DIR, and into the README.md, the zensical.toml and the charts beside it. With --check it
+writes nothing and names the files that are not current (exit 1).
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from afresh import __version__
 from afresh.contract.order import Order
 from afresh.contract.report import Report
 from tools.docsgen import (
@@ -20,6 +22,7 @@ from tools.docsgen import (
     cli_page,
     conditions_table,
     contract_page,
+    example_tags,
     fields_table,
     mermaid,
     metrics_page,
@@ -57,6 +60,10 @@ def texts(directory: Path) -> dict[Path, str]:
             wanted[path] = blocks.filled(page, found, str(path))
     if unused := found.keys() - used:
         raise blocks.MarkerError(f"no page shows {', '.join(sorted(unused))}")
+    for path in example_tags.pages(directory):
+        if path.exists():
+            page = wanted.get(path) or path.read_text()
+            wanted[path] = example_tags.with_version(page, __version__)
     return wanted | _site(directory) | chart_page.pages(directory.parent / CHARTS)
 
 

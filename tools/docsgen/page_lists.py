@@ -12,13 +12,13 @@ _HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _NO_TEXT = re.compile(r"[#|!<-]|```")
 _SENTENCE = re.compile(r".*?[.](?=\s|$)", re.DOTALL)
-_OPENING = "At the end of this page "
 _NUMBER = re.compile(r"^0*(\d+)[.]? ")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 # What is not in a folder of its own, and what of a folder comes first; the rest is by name.
 TOP: Sequence[tuple[str, str]] = (
     ("Home", "index.md"),
     ("Quick start", "quick-start.md"),
+    ("Install", "install.md"),
     ("Concepts", "concepts.md"),
     ("How-to", "how-to"),
     ("Reference", "reference"),
@@ -27,9 +27,8 @@ TOP: Sequence[tuple[str, str]] = (
     ("Decisions", "decisions"),
     ("Comparison", "comparison.md"),
 )
-_MOVED = {"how-to": ("install.md",)}
 _FIRST = {
-    "how-to": ("install.md", "write-good-packages.md", "answer-a-review.md"),
+    "how-to": ("write-good-packages.md", "answer-a-review.md"),
     "reference": ("workpackage.md", "subtask.md", "agentclass.md", "agents.md", "repository.md"),
 }
 
@@ -50,7 +49,7 @@ def folder_list(directory: Path, folder: str) -> str:
     home = directory / folder
     lines = []
     for page in _pages(directory, folder):
-        shown = page.relative_to(home) if page.is_relative_to(home) else f"../{page.name}"
+        shown = page.relative_to(home)
         lines.append(f"- [{_plain(title(page))}]({shown}): {_sentence(page)}".removesuffix(": "))
     return "\n".join(lines)
 
@@ -86,8 +85,7 @@ def _page(directory: Path, page: Path) -> str:
 
 def _pages(directory: Path, folder: str) -> list[Path]:
     first = _FIRST.get(folder, ())
-    pages = [*(directory / folder).glob("*.md")]
-    pages += [directory / name for name in _MOVED.get(folder, ()) if (directory / name).exists()]
+    pages = (directory / folder).glob("*.md")
     found = {page.name: page for page in pages if page.name != "index.md"}
     leading = [found.pop(name) for name in first if name in found]
     return [*leading, *(found[name] for name in sorted(found))]
@@ -99,11 +97,7 @@ def _sentence(page: Path) -> str:
     paragraphs = (part.strip() for part in body.partition("\n## ")[0].split("\n\n"))
     text = next((part for part in paragraphs if part and not _NO_TEXT.match(part)), "")
     said = _SENTENCE.match(text)
-    sentence = _LINK.sub(r"\1", " ".join(said[0].split())) if said else ""
-    if sentence.startswith(_OPENING):
-        sentence = sentence.removeprefix(_OPENING)
-        sentence = sentence[0].upper() + sentence[1:]
-    return sentence
+    return _LINK.sub(r"\1", " ".join(said[0].split())) if said else ""
 
 
 def _plain(text: str) -> str:
