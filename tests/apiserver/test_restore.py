@@ -1,6 +1,9 @@
 """A backup of packages restored on a real API server, with and without the status."""
 
 import json
+import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +16,11 @@ from afresh.contract.words import Outcome
 from tests.apiserver.kubectl import Kubectl, Manifest
 from tests.apiserver.operator_process import OperatorProcess
 from tests.apiserver.story import apply, chain, ended, holds, node_of
+from tests.docs.pages import ROOT
 
 pytestmark = pytest.mark.apiserver
+
+PAGE = ROOT / "docs" / "how-to" / "backup.md"
 
 
 @contextmanager
@@ -28,20 +34,24 @@ def operator_of(kubeconfig: Path, namespace: str, log: Path) -> Iterator[Operato
         process.stop()
 
 
-def back_up_and_delete(kubectl: Kubectl, namespace: str) -> Manifest:
-    """Return the package `p` as a backup holds it, and delete it with all that it owns."""
-    package = kubectl.get("wp", "p", namespace)
+def back_up_and_delete(kubectl: Kubectl, namespace: str) -> str:
+    """Return a file of the namespace's packages, and delete them with all that they own."""
+    packages = kubectl("get", "workpackages.afresh.dev", "-n", namespace, "-o", "yaml")
     kubectl("delete", "wp,st,jobs,pods", "--all", "-n", namespace, "--grace-period=0", "--force")
-    return package
+    return packages
 
 
-def restore(kubectl: Kubectl, namespace: str, package: Manifest, *, with_status: bool) -> None:
-    """Create the package again as the page on backups does, the status in a second request."""
-    kubectl("create", "-n", namespace, manifest=package)
+def restore(kubectl: Kubectl, folder: Path, packages: str, *, with_status: bool) -> None:
+    """Create the packages again with the commands of the page on backups."""
+    (folder / "packages.yaml").write_text(packages)
+    kubectl("create", "-f", str(folder / "packages.yaml"))
     if with_status:
-        package["metadata"].pop("resourceVersion", None)
-        package["metadata"].pop("uid", None)
-        kubectl("replace", "-n", namespace, "--subresource=status", manifest=package)
+        (command,) = re.findall(r"^ *(sed .*) > statuses\.yaml$", PAGE.read_text(), re.MULTILINE)
+        statuses = subprocess.run(
+            shlex.split(command), cwd=folder, capture_output=True, text=True, check=True
+        ).stdout
+        (folder / "statuses.yaml").write_text(statuses)
+        kubectl("replace", "--subresource=status", "-f", str(folder / "statuses.yaml"))
 
 
 def numbers(status: dict[str, Any]) -> list[tuple[str, str, int]]:
@@ -63,7 +73,7 @@ async def test_a_finished_package_restored_with_its_status_starts_nothing(
     with operator_of(kubeconfig, namespace, tmp_path / "before.log"):
         async with node_of(kubeconfig, namespace) as node:
             before = (await ended(node.kube, namespace))["status"]
-    restore(kubectl, namespace, back_up_and_delete(kubectl, namespace), with_status=True)
+    restore(kubectl, tmp_path, back_up_and_delete(kubectl, namespace), with_status=True)
 
     with operator_of(kubeconfig, namespace, tmp_path / "after.log"):
         async with node_of(kubeconfig, namespace) as node:
@@ -96,7 +106,7 @@ async def test_a_package_backed_up_while_an_episode_runs_keeps_what_is_done(
                     item["phase"] for item in records(kubectl.get("wp", "p", namespace))
                 ] == ["Done", "Running"],
             )  # fmt: skip
-    restore(kubectl, namespace, back_up_and_delete(kubectl, namespace), with_status=True)
+    restore(kubectl, tmp_path, back_up_and_delete(kubectl, namespace), with_status=True)
 
     with operator_of(kubeconfig, namespace, tmp_path / "after.log"):
         async with node_of(kubeconfig, namespace) as node:
@@ -114,7 +124,7 @@ async def test_a_package_restored_without_its_status_has_one_episode_for_each_su
     with operator_of(kubeconfig, namespace, tmp_path / "before.log"):
         async with node_of(kubeconfig, namespace) as node:
             await ended(node.kube, namespace)
-    restore(kubectl, namespace, back_up_and_delete(kubectl, namespace), with_status=False)
+    restore(kubectl, tmp_path, back_up_and_delete(kubectl, namespace), with_status=False)
 
     with operator_of(kubeconfig, namespace, tmp_path / "after.log"):
         async with node_of(kubeconfig, namespace) as node:

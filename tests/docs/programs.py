@@ -9,7 +9,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import click
 import pytest
@@ -142,6 +142,10 @@ def _bare(words: Words) -> list[str]:
     return kept
 
 
+def _is_bare(word: str) -> bool:
+    return not word.startswith("-")
+
+
 def _check_options(words: Words, known: set[str]) -> None:
     for word in words:
         if word == "--":
@@ -155,7 +159,7 @@ def _subcommand_options(program: str, words: Words) -> set[str]:
     """The options of `PROGRAM SUB`, `PROGRAM SUB SUBSUB` and so on, which must exist."""
     outer = _DEPTHS.get((program, *words[:1]), 1)
     depth = _DEPTHS.get((program, *words[:2]), outer)
-    return _options(program, tuple(words[:depth]))
+    return _options(program, tuple(takewhile(_is_bare, words[:depth])))
 
 
 @cache
