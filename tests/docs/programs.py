@@ -126,7 +126,7 @@ CHECKS: dict[str, Callable[[Words], None]] = {
     "pip": check_pip,
     "python3": check_python,
     **dict.fromkeys(
-        ("cat", "cd", "curl", "kind", "ln", "mkdir", "rm", "sort", "source"), check_nothing
+        ("cat", "cd", "curl", "kind", "ln", "mkdir", "rm", "sed", "sort", "source"), check_nothing
     ),
     **dict.fromkeys(("ssh-keygen", "ssh-keyscan"), check_nothing),
 }  # fmt: skip

@@ -98,13 +98,35 @@ def kueue_schema(kind: str, version: str) -> dict[str, Any]:
 
 def check_values(values: dict[str, Any]) -> None:
     """A block without kind and spec holds values of the chart, which has a schema of them."""
+    rendered("charts/afresh", values)
+
+
+def rendered(chart: str, values: dict[str, Any]) -> str:
+    """Return the manifests of a chart of the checkout with these values."""
     if binaries.missing(["helm"]):
         pytest.skip("helm is not built: run `python3 tools/singlenode install`")
     done = subprocess.run(
-        [binaries.path("helm"), "template", "afresh", ROOT / "charts" / "afresh", "-f", "-"],
+        [binaries.path("helm"), "template", "afresh", ROOT / chart, "-f", "-"],
         input=yaml.safe_dump(values), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def check_argo_application(manifest: dict[str, Any]) -> None:
+    """Its chart takes the values, and has the objects whose differences are ignored."""
+    source = manifest["spec"]["source"]
+    values = source.get("helm", {}).get("valuesObject", {})
+    objects = [item for item in yaml.safe_load_all(rendered(source["path"], values)) if item]
+    names = {(item["kind"], item["metadata"]["name"]) for item in objects}
+    ignored = manifest["spec"].get("ignoreDifferences", [])
+    assert {(item["kind"], item["name"]) for item in ignored} <= names
+
+
+def check_flux_release(manifest: dict[str, Any]) -> None:
+    """Its chart takes the values."""
+    spec = manifest["spec"]
+    assert rendered(spec["chart"]["spec"]["chart"], spec.get("values", {}))
 
 
 def check_kustomization(manifest: dict[str, Any], checkout: Path) -> None:
@@ -130,6 +152,10 @@ def check_manifest(manifest: dict[str, Any], checkout: Path) -> None:
     elif kind in MODELS:
         assert unknown(manifest["spec"], SCHEMAS[kind]["properties"]["spec"], "spec") == []
         assert MODELS[kind].model_validate(manifest)
+    elif kind == "Application":
+        check_argo_application(manifest)
+    elif kind == "HelmRelease":
+        check_flux_release(manifest)
     elif manifest["apiVersion"].startswith(KUEUE):
         schema = kueue_schema(kind, manifest["apiVersion"].removeprefix(KUEUE))
         assert unknown(manifest.get("spec", {}), schema["properties"].get("spec", {}), "spec") == []
