@@ -120,6 +120,7 @@ def test_an_image_of_the_project_gets_the_version_as_its_tag_and_another_image_k
         "image: registry.example.com/afresh/agent-claude:1.0\n"
         "IMAGES=registry.example.com/afresh TAG=1.0\n"
         "--set image.tag=1.0 \\\n"
+        'image: {registry: registry.example.com/afresh, tag: "1.0"}\n'
         "image: registry.example.com/agents/house-agent:3\n"
         "registry.example.com/afresh/runner:1.0."
     )
@@ -128,6 +129,7 @@ def test_an_image_of_the_project_gets_the_version_as_its_tag_and_another_image_k
         "image: registry.example.com/afresh/agent-claude:2.3.4\n"
         "IMAGES=registry.example.com/afresh TAG=2.3.4\n"
         "--set image.tag=2.3.4 \\\n"
+        'image: {registry: registry.example.com/afresh, tag: "2.3.4"}\n'
         "image: registry.example.com/agents/house-agent:3\n"
         "registry.example.com/afresh/runner:2.3.4."
     )
