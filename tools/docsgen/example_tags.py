@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 _TAG = re.compile(
-    r"(?P<before>registry(?:\.internal)?\.example\.com/afresh/[a-z-]+:|\bTAG=|\bimage\.tag=|\btag: \")"
+    r"(?P<before>registry(?:\.internal)?\.example\.com/afresh/[a-z-]+:"
+    r"|\bTAG=|\bimage\.tag=|\btag: \")"
     r"[0-9][\w.-]*\w"
 )
 

@@ -1,5 +1,6 @@
-"""Writes the generated parts of docs/, the image tags in examples, the site's navigation and the
-charts' README files.
+"""Writes the generated parts of docs/ and of the site's navigation, and the charts' README files.
+
+It also sets the image tags in the examples.
 
     python -m tools.docsgen.generate [--check] DIR
 
