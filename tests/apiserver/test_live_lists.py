@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from afresh.cli.look import live_lists
-from afresh.cli.look.live_lists import Collection, Live
+from afresh.cli.look.collection import Collection
+from afresh.cli.look.live_lists import Live
 from afresh.kube.client import Kube
 from afresh.kube.errors import RefusedError
 from afresh.kube.resources import WORK_PACKAGES, Manifest, Resource

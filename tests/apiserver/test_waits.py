@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from afresh.cli.look.live_lists import Collection, Live
+from afresh.cli.look.collection import Collection
+from afresh.cli.look.live_lists import Live
 from afresh.cli.look.wait import outcome
 from afresh.cli.looks import Awaited, WaitLook
 from afresh.cli.requests import Target

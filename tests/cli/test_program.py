@@ -5,7 +5,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
@@ -42,14 +46,49 @@ def run(
     )  # fmt: skip
 
 
+class _Nothing(BaseHTTPRequestHandler):
+    """An API server that has nothing."""
+
+    def do_GET(self):
+        self._answer(404, {"kind": "Status", "message": "not found"})
+
+    def do_POST(self):
+        self.do_GET()
+
+    def _answer(self, status: int, body: dict[str, object]):
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextmanager
+def empty_server() -> Iterator[int]:
+    """Give the port of a server that answers every request with 404."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Nothing) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 # What needs no cluster, and what is about no package in particular.
-OFFLINE = ("completion", "crds", "version")
+OFFLINE = ("completion", "crds")
+OF_NO_PACKAGE = ("check", "conformance", "get", "version")
 
 
 def test_program_has_the_commands_that_a_person_looks_at_a_package_and_answers_it_with():
     assert COMMANDS == [
-        "cancel", "compare", "completion", "conformance", "copy", "crds", "explain", "guide",
-        "logs", "report", "resume", "retry", "skip", "status", "suspend", "version", "wait",
+        "cancel", "check", "compare", "completion", "conformance", "copy", "crds", "explain",
+        "get", "guide", "logs", "report", "resume", "retry", "skip", "status", "suspend",
+        "version", "wait",
     ]  # fmt: skip
 
 
@@ -58,7 +97,7 @@ def test_every_command_that_needs_a_cluster_takes_the_same_options_for_it(name: 
     taken = {option for item in afresh.commands[name].params for option in item.opts}
 
     assert {"-n", "--namespace", "--kubeconfig", "--context"} <= taken
-    assert ("package" in taken) is (name != "conformance")
+    assert ("package" in taken) is (name not in OF_NO_PACKAGE)
 
 
 def test_cancel_says_how_to_do_the_same_with_kubectl():
@@ -85,9 +124,60 @@ def test_help_loads_nothing_that_is_slow_to_import():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_version_is_the_packages():
-    assert run("version").stdout == f"afresh {__version__}\n"
-    assert json.loads(run("version", "-o", "json").stdout) == {"version": __version__}
+def test_version_of_the_command_needs_no_cluster():
+    as_json = run("version", "--client", "-o", "json").stdout
+
+    assert run("--version").stdout == f"afresh {__version__}\n"
+    assert run("version", "--client").stdout == f"afresh {__version__}\n"
+    assert json.loads(as_json) == {"version": __version__}
+
+
+def test_version_without_a_cluster_prints_the_commands_own_and_says_why():
+    done = run("version")
+
+    assert (done.returncode, done.stdout) == (0, f"afresh {__version__}\n")
+    assert done.stderr == (
+        "Warning: There is no kubeconfig at /nonexistent: name one with --kubeconfig or in"
+        " KUBECONFIG.\n"
+    )
+
+
+# The Kubernetes client and all that it needs, an event loop, and what other forms are written with.
+SLOW_TO_IMPORT = {
+    "aiohttp", "asyncio", "jinja2", "kopf", "kubernetes", "prometheus_client", "structlog",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("status",), id="the table"),
+        pytest.param(("status", "demo"), id="the tree"),
+        pytest.param(("get",), id="get"),
+        pytest.param(("check",), id="check"),
+        pytest.param(("version",), id="version"),
+    ],
+)
+def test_commands_that_read_once_import_no_kubernetes_client(
+    words: tuple[str, ...], tmp_path: Path
+):
+    kubeconfig = tmp_path / "config"
+    code = (
+        "import sys; from afresh.cli.__main__ import main\n"
+        f"main({list(words)!r})\n"
+        f"print(sorted({SLOW_TO_IMPORT!r} & sys.modules.keys()))"
+    )
+    with empty_server() as port:
+        kubeconfig.write_text(NOBODY.replace(":9", f":{port}"))
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {
+                "PYTHONPATH": str(ROOT / "controller"), "KUBECONFIG": str(kubeconfig),
+            },
+            capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_crds_are_those_that_are_kept_as_files():
@@ -145,7 +235,7 @@ BAD_USE = [
                  " image reference, such as registry.example.com/team/agent:1.0;", id="no image"),
     pytest.param(("conformance", "x", "--pull-secret", "a/b"), "error: Invalid value for"
                  " '--pull-secret': \"a/b\" is no Secret's name:", id="no Secret's name"),
-    pytest.param(("status", "p", "-A"), "error: PACKAGE is in one namespace: leave out -A, or"
+    pytest.param(("status", "p", "-A"), "error: PACKAGE names one package: leave out -A, or"
                  " PACKAGE; see afresh status --help.\n", id="one package of all namespaces"),
     pytest.param(("logs", "p", "--attempt", "1"), "error: --attempt needs a SUBTASK: each counts"
                  " its own; see afresh logs --help.\n", id="attempt of no subtask"),

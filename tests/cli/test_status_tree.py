@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from afresh.cli.look.package_view import PackageView, view_of
-from afresh.cli.look.status import AllPackages
+from afresh.cli.look.pictures import AllPackages
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree
 from afresh.cli.look.terminal import write
@@ -88,7 +88,7 @@ def test_long_package_is_folded_around_what_runs_and_what_waits_for_a_person(hei
 def test_no_line_is_wider_and_no_picture_higher_than_the_terminal(width: int, height: int | None):
     views = [busy(), halted()]
 
-    for lines in (tree(views[0], width, height), table(views, width, height)):
+    for lines in (tree(views[0], width, height), table(views, (width, height))):
         shown = text_of(lines, width)
         assert all(cell_len(text) <= width for text in shown)
         assert len(shown) == len(lines) <= (height or len(lines))
@@ -126,7 +126,7 @@ def test_gate_of_another_secret_is_no_concern_of_the_package():
 
 
 def test_table_has_a_row_for_each_package_and_says_what_one_that_waits_needs():
-    text = "\n".join(text_of(table([halted(), busy()], 100, namespaces=True))) + "\n"
+    text = "\n".join(text_of(table([halted(), busy()], (100, None), namespaces=True))) + "\n"
 
     assert text == (GOLDEN / "table.txt").read_text()
 
@@ -139,7 +139,7 @@ def test_table_of_many_packages_keeps_those_that_run_or_wait_for_a_person():
         for number in range(30)
     ]  # fmt: skip
 
-    text = "\n".join(text_of(table([*many[:15], *views, *many[15:]], 100, 8)))
+    text = "\n".join(text_of(table([*many[:15], *views, *many[15:]], (100, 8))))
 
     assert "docs" in text
     assert "T001 needs a person." in text
@@ -158,7 +158,7 @@ def test_no_text_of_an_agent_reaches_a_terminal_as_more_than_text():
     )  # fmt: skip
     view = view_of(package, NOW, ())
 
-    for text in text_of([*tree(view, 100), *table([view], 100)]):
+    for text in text_of([*tree(view, 100), *table([view], (100, None))]):
         assert text.isprintable()
 
 
@@ -173,12 +173,12 @@ def test_what_a_drawing_library_would_read_as_markup_is_shown_as_it_stands():
     )  # fmt: skip
     view = view_of(package, NOW, ())
 
-    shown = "\n".join(text_of([*tree(view, 150), *table([view], 150)]))
+    shown = "\n".join(text_of([*tree(view, 150), *table([view], (150, None))]))
 
     assert shown.count(MARKUP) == 4
 
 
-async def test_a_package_that_cannot_be_read_has_its_row_beside_the_others() -> None:
+def test_a_package_that_cannot_be_read_has_its_row_beside_the_others() -> None:
     stored = busy_package().to_manifest()
     newer = make_package(metadata={"name": "newer", "uid": "other"}).to_manifest()
     newer["spec"]["context"] = {"mode": "Telepathy"}
@@ -186,7 +186,7 @@ async def test_a_package_that_cannot_be_read_has_its_row_beside_the_others() -> 
         item["metadata"]["resourceVersion"] = "1"
     picture = AllPackages(None)
 
-    views = await picture.views(lambda _: [newer, stored], NOW)
+    views = picture.views(lambda _: [newer, stored], [], NOW)
 
     lines = text_of(picture.lines(views, (100, None)))
     assert [(view.phase, view.reason) for view in views] == [

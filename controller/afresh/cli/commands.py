@@ -1,14 +1,13 @@
 """The commands, as the command line shows them. No logic: arguments become requests."""
 
-import json
-
 import click
 
 from afresh import __version__
 from afresh.api.phases import RevisionReason
+from afresh.cli.check_command import check, version
+from afresh.cli.get_command import get
 from afresh.cli.image_options import about_an_image
 from afresh.cli.look_commands import LOOKS
-from afresh.cli.looks import Output
 from afresh.cli.names import complete_packages, complete_subtasks
 from afresh.cli.options import AsWritten, about_a_package, object_name, on_a_cluster, written_as
 from afresh.cli.requests import (
@@ -35,6 +34,7 @@ MAX_DIRECTIVE = 500
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="afresh %(version)s")
 def afresh() -> None:
     """See where WorkPackages stand, and answer what they ask of people.
 
@@ -43,8 +43,8 @@ def afresh() -> None:
     """
 
 
-for _look in LOOKS:
-    afresh.add_command(_look)
+for _command in (*LOOKS, get, check, version):
+    afresh.add_command(_command)
 
 
 class BadDirectiveError(click.ClickException):
@@ -262,18 +262,6 @@ def conformance(place: Place, trial: Trial, form: TableForm) -> int:
     findings = try_image(trial, place, lambda line: click.echo(line, err=True))
     click.echo(rendered(findings, form), nl=False)
     return 0 if findings.conforms else 1
-
-
-@afresh.command()
-@written_as(Output.TEXT)
-def version(form: Output) -> None:
-    """Print the version of this command.
-
-    \b
-    Example: afresh version
-    """
-    as_json = json.dumps({"version": __version__})
-    click.echo(as_json if form is Output.JSON else f"afresh {__version__}")
 
 
 def _change(request: Request, target: Target, form: ChangeForm) -> None:

@@ -6,9 +6,15 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from afresh.cli.looks import Awaited, LogLook, Output, StatusLook, WaitLook
+from afresh.cli.looks import Awaited, LogLook, Output, StatusForm, StatusLook, WaitLook
 from afresh.cli.names import complete_subtasks
-from afresh.cli.options import AsWritten, about_a_package, optional_package, written_as
+from afresh.cli.options import (
+    AsWritten,
+    about_a_package,
+    optional_package,
+    selected_by_labels,
+    written_as,
+)
 from afresh.cli.requests import Place, Target
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
@@ -30,26 +36,43 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | N
 @click.command()
 @optional_package
 @click.option("-A", "--all-namespaces", is_flag=True, help="The packages of all namespaces.")
-@click.option("-w", "--watch", is_flag=True, help="Go on until PACKAGE ends.")
-@written_as(Output.TEXT)
+@selected_by_labels
+@click.option("-w", "--watch", is_flag=True, help="Continue until PACKAGE ends.")
+@written_as(StatusForm.TEXT)
 def status(
-    place: Place, package: str | None, all_namespaces: bool, watch: bool, form: Output
+    place: Place,
+    package: str | None,
+    all_namespaces: bool,
+    selector: str,
+    watch: bool,
+    form: StatusForm,
 ) -> None:
-    """Show where PACKAGE stands, or all packages in one table.
+    """Show the state of PACKAGE, or of all packages in one table.
 
-    Of one package all subtasks are shown. With -w a terminal shows it in place as it changes;
-    anything else gets a line for each change, or with -o json an object.
+    PACKAGE is shown with all of its subtasks. With -w, a terminal shows the state in place as it
+    changes; any other output gets a line for each change, or with -o json an object. -o wide leaves
+    out no column and shortens no line.
 
     \b
     Example: afresh status token-auth -w
+    \b
+    Example: afresh status -A -l team=payments
     """
-    if package and all_namespaces:
-        raise click.UsageError("PACKAGE is in one namespace: leave out -A, or PACKAGE")
+    if package and (all_namespaces or selector):
+        option = "-A" if all_namespaces else "-l"
+        raise click.UsageError(f"PACKAGE names one package: leave out {option}, or PACKAGE")
+    if watch and form in (StatusForm.YAML, StatusForm.NAME):
+        raise click.UsageError(f"-w cannot write {form}: leave out -w, or use -o json")
     from afresh.cli.look import status as task  # noqa: PLC0415  # slow to import; --help needs none
 
     task.show(
         StatusLook(
-            place=place, package=package, everywhere=all_namespaces, watch=watch, output=form
+            place=place,
+            package=package,
+            everywhere=all_namespaces,
+            selector=selector,
+            watch=watch,
+            form=form,
         )
     )
 

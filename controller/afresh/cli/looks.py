@@ -16,15 +16,76 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class StatusForm(StrEnum):
+    """How `status` writes; WIDE leaves out no column and shortens no line."""
+
+    TEXT = "text"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusLook:
-    """Where one package, or each of a namespace or of all, stands; `watch`: until it ends."""
+    """Which packages are shown: one, or those of a namespace or of all that `selector` matches.
+
+    With `watch`, until they end.
+    """
 
     place: Place
     package: str | None = None
     everywhere: bool = False
+    selector: str = ""
     watch: bool = False
-    output: Output = Output.TEXT
+    form: StatusForm = StatusForm.TEXT
+
+
+class Kind(StrEnum):
+    """A kind of object, by its plural."""
+
+    WORK_PACKAGES = "workpackages"
+    SUBTASKS = "subtasks"
+    AGENT_CLASSES = "agentclasses"
+
+    @property
+    def singular(self) -> str:
+        """The kind as it is written in a manifest, such as WorkPackage."""
+        return _SINGULARS[self]
+
+
+_SINGULARS = {
+    Kind.WORK_PACKAGES: "WorkPackage",
+    Kind.SUBTASKS: "Subtask",
+    Kind.AGENT_CLASSES: "AgentClass",
+}
+
+
+class GetForm(StrEnum):
+    """How `get` writes objects."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetLook:
+    """Which objects are printed: one, or those of a namespace or of all that `selector` matches."""
+
+    place: Place
+    kind: Kind = Kind.WORK_PACKAGES
+    name: str | None = None
+    everywhere: bool = False
+    selector: str = ""
+    form: GetForm = GetForm.TABLE
+
+    @property
+    def selectors(self) -> dict[str, str]:
+        """The selectors of a request for them."""
+        return {"labelSelector": self.selector} if self.selector else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

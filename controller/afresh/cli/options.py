@@ -106,6 +106,17 @@ def written_as(default: StrEnum) -> Callable[[Command], Command]:
     )
 
 
+def selected_by_labels(command: Command) -> Command:
+    """Give `command` the option `-l`, as `selector`: "" where it is left out."""
+    return click.option(
+        "-l",
+        "--selector",
+        metavar="LABELS",
+        default="",
+        help="Only those with these labels, such as team=payments,tier!=test.",
+    )(command)
+
+
 def optional_package(command: Command) -> Command:
     """Give `command` the argument [PACKAGE], and the options for the cluster as one Place."""
     return with_parameters(on_a_cluster(command), (_OPTIONAL_PACKAGE,))

@@ -15,7 +15,7 @@ import yaml
 from afresh import clock
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.connection import connected, missing_package
+from afresh.cli.connection import connected
 from afresh.cli.copies import copy_of
 from afresh.cli.edits import Edit, edit_of
 from afresh.cli.report.branch_files import read_notes
@@ -33,6 +33,7 @@ from afresh.cli.requests import (
     Request,
     Target,
 )
+from afresh.cli.session import missing_package
 from afresh.kube.client import Kube
 from afresh.kube.errors import ConflictError, NotFoundError, RefusedError
 from afresh.kube.models import parse

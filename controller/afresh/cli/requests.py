@@ -107,6 +107,14 @@ class ComparisonForm(StrEnum):
     JSON = "json"
 
 
+class ValueForm(StrEnum):
+    """How a few values are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
 class TableForm(StrEnum):
     """How rows are written."""
 

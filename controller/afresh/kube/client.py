@@ -14,6 +14,7 @@ import aiohttp
 from kubernetes.aio import client
 from kubernetes.aio.client.exceptions import ApiException
 
+from afresh.kube.api_request import PAGE_SIZE, ApiRequest
 from afresh.kube.errors import (
     ConflictError,
     NotFoundError,
@@ -31,7 +32,6 @@ TIMEOUT_SECONDS = 30
 NO_ANSWER = "no answer in time"
 TRIES = 4
 FIRST_PAUSE = 0.25
-PAGE_SIZE = 500
 # A watch or a log may send nothing for a long time.
 ENDLESS = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
 
@@ -74,7 +74,7 @@ class Kube:
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Manifest:
         """Return one object. Raises NotFoundError."""
-        return await self._call("GET", resource.path(namespace, name))
+        return await self.ask(ApiRequest(path=resource.path(namespace, name)))
 
     async def list_items(
         self, resource: Resource, namespace: str | None, **selectors: str
@@ -94,7 +94,7 @@ class Kube:
         """
         query = {**selectors, "limit": str(PAGE_SIZE)}
         while True:
-            answer = await self._call("GET", resource.path(namespace), query=query)
+            answer = await self.ask(ApiRequest(path=resource.path(namespace), query=query))
             kind = str(answer["kind"]).removesuffix("List")
             head = {"apiVersion": answer["apiVersion"], "kind": kind}
             metadata = answer["metadata"]
@@ -108,7 +108,7 @@ class Kube:
 
         Raises KubeError: UnavailableError too where the connection is lost on the way.
         """
-        answer = await self._open("GET", path, query, None, patience=ENDLESS)
+        answer = await self._open(ApiRequest(path=path, query=query), ENDLESS)
         rest = b""
         try:
             async for data in answer.response.content.iter_any():
@@ -129,7 +129,7 @@ class Kube:
 
     async def create(self, resource: Resource, namespace: str | None, body: Manifest) -> Manifest:
         """Create an object and return it. Raises ConflictError if the name is taken."""
-        return await self._call("POST", resource.path(namespace), body=body)
+        return await self.ask(ApiRequest(method="POST", path=resource.path(namespace), body=body))
 
     async def replace_part(
         self, resource: Resource, old: Manifest, part: str, value: Any
@@ -150,7 +150,7 @@ class Kube:
         ]
         sub = "status" if part == "status" else ""
         path = resource.path(meta.get("namespace"), meta["name"], sub)
-        return await self._call("PATCH", path, body=patch)
+        return await self.ask(ApiRequest(method="PATCH", path=path, body=patch))
 
     async def patch(
         self, resource: Resource, namespace: str, name: str, operations: Sequence[Manifest]
@@ -159,11 +159,13 @@ class Kube:
 
         Raises RefusedError if a `test` fails.
         """
-        return await self._call(
-            "PATCH",
-            resource.path(namespace, name),
-            query={"fieldManager": CLI_MANAGER},
-            body=list(operations),
+        return await self.ask(
+            ApiRequest(
+                method="PATCH",
+                path=resource.path(namespace, name),
+                query={"fieldManager": CLI_MANAGER},
+                body=list(operations),
+            )
         )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
@@ -174,18 +176,18 @@ class Kube:
             "propagationPolicy": "Background",
             "preconditions": {"uid": uid},
         }
+        path = resource.path(namespace, name)
         try:
-            await self._call("DELETE", resource.path(namespace, name), body=options)
+            await self.ask(ApiRequest(method="DELETE", path=path, body=options))
         except (NotFoundError, ConflictError):
             return
 
-    async def _call(
-        self, method: str, path: str, *, query: dict[str, str] | None = None, body: Any = None
-    ) -> Manifest:
+    async def ask(self, request: ApiRequest) -> Manifest:
+        """Return the answer to one request; without an answer, ask again a few times."""
         pause = FIRST_PAUSE
         for last in (False,) * (TRIES - 1) + (True,):
             try:
-                return await self._call_once(method, path, query, body)
+                return await self._ask_once(request)
             except UnavailableError:
                 if last:
                     raise
@@ -193,33 +195,24 @@ class Kube:
             pause *= 2
         raise AssertionError("the last try returns or raises")
 
-    async def _call_once(
-        self, method: str, path: str, query: dict[str, str] | None, body: Any
-    ) -> Manifest:
-        answer = await self._open(method, path, query, body, patience=TIMEOUT_SECONDS)
+    async def _ask_once(self, request: ApiRequest) -> Manifest:
+        answer = await self._open(request, TIMEOUT_SECONDS)
         try:
             parsed: Manifest = json.loads(await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(f"{method} {path}: {str(error) or NO_ANSWER}") from error
+            said = f"{request.method} {request.path}: {str(error) or NO_ANSWER}"
+            raise UnavailableError(said) from error
         return parsed
 
-    async def _open(
-        self,
-        method: str,
-        path: str,
-        query: dict[str, str] | None,
-        body: Any,
-        *,
-        patience: float | aiohttp.ClientTimeout,
-    ) -> Any:
+    async def _open(self, asked: ApiRequest, patience: float | aiohttp.ClientTimeout) -> Any:
         """Return an answer whose body is not read yet. Raises KubeError for an error status."""
-        kind = "application/json-patch+json" if method == "PATCH" else "application/json"
+        method, path = asked.method, asked.path
         request = await self._api.param_serialize(
             method,
             path,
-            query_params=list((query or {}).items()),
-            header_params={"Accept": "application/json, */*", "Content-Type": kind},
-            body=body,
+            query_params=list(asked.query.items()),
+            header_params={"Accept": f"{asked.accept}, */*", "Content-Type": asked.content_type},
+            body=asked.body,
             auth_settings=["BearerToken"],
         )
         if method != "GET":  # checked last: the process may have been suspended until here

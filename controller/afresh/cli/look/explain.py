@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from afresh import clock
-from afresh.cli.connection import connected, missing_package
+from afresh.cli.connection import connected
 from afresh.cli.look.cluster_reader import read_cluster
 from afresh.cli.look.explanation import Explanation, StatusSummary, explain
 from afresh.cli.look.terminal import Style, line, standard_output, wrapped, write
 from afresh.cli.looks import Output
 from afresh.cli.requests import Target
+from afresh.cli.session import missing_package
 from afresh.core.history.durations import short_duration
 from afresh.kube.errors import NotFoundError
 from afresh.kube.queue import Key

@@ -7,31 +7,17 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from afresh.cli.look.collection import Collection
 from afresh.kube.client import Kube
 from afresh.kube.errors import UnavailableError
-from afresh.kube.resources import Manifest, Resource
+from afresh.kube.resources import Manifest
 
 # The server ends a watch after this; a connection that died unseen is noticed no later.
 WATCH_SECONDS = 240
 PAUSE_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """The objects of a kind in a namespace (None: all) that a field selector matches."""
-
-    resource: Resource
-    namespace: str | None
-    fields: str = ""
-
-    @property
-    def selectors(self) -> dict[str, str]:
-        """The selectors of a request for it."""
-        return {"fieldSelector": self.fields} if self.fields else {}
 
 
 class Live:

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.api.subtask import SubtaskObject
 from afresh.api.work_package import WorkPackage
-from afresh.cli.connection import connected, missing_package, no_such_package
+from afresh.cli.connection import connected
+from afresh.cli.look.collection import Collection
 from afresh.cli.look.episode_choice import Chosen, choose, episodes
 from afresh.cli.look.episode_log import LogReader
-from afresh.cli.look.live_lists import Collection, Live
+from afresh.cli.look.live_lists import Live
 from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import LogLook, Output
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.requests import CommandError
+from afresh.cli.session import missing_package, no_such_package
 from afresh.kube.errors import NotFoundError
 from afresh.kube.models import parse
 from afresh.kube.resources import SUBTASKS, WORK_PACKAGES

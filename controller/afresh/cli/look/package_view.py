@@ -81,6 +81,7 @@ class PackageView:
     age_seconds: int | None
     branch: str
     head_commit: str
+    agent_class_name: str = ""
     fetch: str = ""
     gate: GateView | None = None
     subtasks: tuple[SubtaskView, ...] = ()
@@ -119,6 +120,7 @@ def view_of(
         age_seconds=_seconds(created, now),
         branch=plain_line(status.branch or package.branch),
         head_commit=plain_line(status.head_commit),
+        agent_class_name=package.spec.agent_class_name,
         fetch=fetch_line(package),
         gate=_gate(package, classes, now),
         subtasks=() if children is None else _subtasks(package, children, now),

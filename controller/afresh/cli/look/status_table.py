@@ -9,7 +9,7 @@ from afresh.cli.amounts import tokens
 from afresh.cli.look.columns import Column, rows_of
 from afresh.cli.look.package_view import PackageView
 from afresh.cli.look.status_columns import PACKAGE_STYLES
-from afresh.cli.look.terminal import Style, line
+from afresh.cli.look.terminal import Size, Style, line
 from afresh.cli.look.truncate import Group, truncate
 from afresh.core.history.durations import short_duration
 from afresh.core.status import dollars
@@ -21,13 +21,14 @@ _DISPENSABLE = ("TOKENS", "COST", "AGE", "CURRENT", "REASON", "NAMESPACE")
 
 
 def table(
-    views: Sequence[PackageView], width: int, height: int | None = None, *, namespaces: bool = False
+    views: Sequence[PackageView], size: Size, *, namespaces: bool = False, wide: bool = False
 ) -> list[Text]:
-    """Return the packages as lines for `width` columns, and at most `height` of them.
+    """Return the packages as lines for a terminal of that size.
 
-    With `namespaces` each row says its own.
+    With `namespaces` each row says its own; with `wide` each says its class and its branch.
     """
-    columns = COLUMNS if namespaces else COLUMNS[1:]
+    width, height = size
+    columns = (COLUMNS if namespaces else COLUMNS[1:]) + (WIDE_COLUMNS if wide else ())
     head, *rows = rows_of(views, columns, width, _DISPENSABLE, head=True)
     groups = [
         Group(
@@ -73,4 +74,9 @@ COLUMNS = (
         lambda view: "" if view.age_seconds is None else short_duration(view.age_seconds),
         right=True,
     ),
+)
+
+WIDE_COLUMNS = (
+    Column[PackageView]("CLASS", lambda view: view.agent_class_name),
+    Column[PackageView]("BRANCH", lambda view: view.branch),
 )

@@ -14,6 +14,11 @@ from rich.live import Live
 from rich.text import Text
 
 PIPE_WIDTH = 120
+# Longer than any line; what a terminal does with one that does not fit is its own affair.
+NO_LIMIT = 100_000
+
+Size = tuple[int, int | None]
+"""Columns, and lines if there is a limit."""
 
 
 class Style(StrEnum):
@@ -58,11 +63,11 @@ def draw(picture: Live, lines: Iterable[Text]) -> None:
     picture.update(Group(*lines), refresh=True)
 
 
-def standard_output() -> Console:
+def standard_output(*, wide: bool = False) -> Console:
     """Return standard output as it is: a terminal, or something that only takes text.
 
     What is no terminal gets no colours and lines of a fixed width, whatever the variables of the
-    environment say that other programs go by.
+    environment say that other programs go by. With `wide`, no line is shortened.
     """
     terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     colours = terminal and not os.environ.get("NO_COLOR")
@@ -70,7 +75,7 @@ def standard_output() -> Console:
         file=sys.stdout,
         force_terminal=terminal,
         color_system="standard" if colours else None,
-        width=None if terminal else PIPE_WIDTH,
+        width=NO_LIMIT if wide else None if terminal else PIPE_WIDTH,
         markup=False,
         emoji=False,
         highlight=False,

@@ -9,12 +9,14 @@ import json
 import sys
 
 from afresh.api.work_package import WorkPackage
-from afresh.cli.connection import connected, missing_package, no_such_package
-from afresh.cli.look.live_lists import Collection, Live
+from afresh.cli.connection import connected
+from afresh.cli.look.collection import Collection
+from afresh.cli.look.live_lists import Live
 from afresh.cli.look.package_view import is_current
 from afresh.cli.looks import EXIT_CODES, TIMED_OUT, Awaited, Output, WaitLook
 from afresh.cli.plain_values import plain_value
 from afresh.cli.printable import plain_line
+from afresh.cli.session import missing_package, no_such_package
 from afresh.kube.errors import NotFoundError
 from afresh.kube.models import parse
 from afresh.kube.resources import WORK_PACKAGES

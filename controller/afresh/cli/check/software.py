@@ -1,0 +1,170 @@
+"""Checks of the cluster's version, the CRDs and the operator."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from afresh import __version__
+from afresh.api.crd import KINDS, build_crd
+from afresh.cli.check.findings import CheckFinding, CheckLevel
+from afresh.cli.installation import CRD_NAMES, InstalledCrd, InstalledOperator, Reading
+from afresh.cli.printable import plain_line
+from afresh.kube.api_request import ApiRequest
+from afresh.kube.api_session import ApiSession
+from afresh.kube.errors import NotFoundError, RefusedError
+from afresh.kube.resources import AGENT_CLASSES, CRDS, Manifest
+
+OLDEST = (1, 31)
+"""The oldest Kubernetes that Afresh supports, as the charts say it."""
+APPLY_CRDS = "afresh crds | kubectl apply --server-side -f -"
+
+
+def kubernetes(session: ApiSession) -> Iterator[CheckFinding]:
+    """Yield whether the cluster is new enough."""
+    name = str(session.ask(ApiRequest(path="/version"))["gitVersion"])
+    found = re.match(r"v?(\d+)\.(\d+)", name)
+    oldest = ".".join(map(str, OLDEST))
+    if found is None:
+        level, said = (
+            CheckLevel.UNKNOWN,
+            f"{plain_line(name)} is no version of Kubernetes.",
+        )
+    elif tuple(map(int, found.groups())) < OLDEST:
+        level, said = CheckLevel.FAIL, f"The cluster has {name}: upgrade it to {oldest} or newer."
+    else:
+        level, said = CheckLevel.PASS, f"The cluster has {plain_line(name)}."
+    yield CheckFinding(check="kubernetes", level=level, message=said)
+
+
+def crds(session: ApiSession, reading: Reading[InstalledCrd]) -> Iterator[CheckFinding]:
+    """Yield whether the CRDs are installed, served and of this version."""
+    level, said = _served(session) if reading.refused else _crds(reading.items)
+    yield CheckFinding(check="crds", level=level, message=said)
+
+
+def _served(session: ApiSession) -> tuple[CheckLevel, str]:
+    try:
+        session.ask(ApiRequest(path=AGENT_CLASSES.path().rpartition("/")[0]))
+    except NotFoundError:
+        return CheckLevel.FAIL, f"The CRDs are not installed: have them applied with {APPLY_CRDS}"
+    except RefusedError:
+        return CheckLevel.UNKNOWN, "You may not read the CRDs: ask somebody who may."
+    return CheckLevel.UNKNOWN, "The CRDs are installed; you may not read of which version they are."
+
+
+def _crds(found: tuple[InstalledCrd, ...]) -> tuple[CheckLevel, str]:
+    missing = set(CRD_NAMES) - {item.name for item in found}
+    if missing:
+        names = ", ".join(sorted(missing))
+        return CheckLevel.FAIL, f"There is no CRD {names}: have it applied with {APPLY_CRDS}"
+    if not all(item.established for item in found):
+        return CheckLevel.FAIL, "The API server does not serve every CRD: see kubectl describe crd."
+    wanted = {str(crd["metadata"]["name"]): crd for crd in map(build_crd, KINDS)}
+    different = [i.name for i in found if not _includes(i.manifest["spec"], wanted[i.name]["spec"])]
+    if different:
+        names = ", ".join(sorted(different))
+        return CheckLevel.WARN, (
+            f"The CRD {names} differs from that of version {__version__}: have it applied with"
+            f" {APPLY_CRDS}, or use the command of the operator's version."
+        )
+    return CheckLevel.PASS, f"The CRDs are those of version {__version__}."
+
+
+def _includes(stored: Any, wanted: Any) -> bool:
+    """Whether an object as stored has all that was applied; the API server adds defaults."""
+    if isinstance(wanted, dict):
+        return isinstance(stored, dict) and all(
+            key in stored and _includes(stored[key], item) for key, item in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(stored, list)
+            and len(stored) == len(wanted)
+            and all(map(_includes, stored, wanted))
+        )
+    return bool(stored == wanted)
+
+
+def operator(reading: Reading[InstalledOperator]) -> Iterator[CheckFinding]:
+    """Yield for each operator whether it is ready and of this version."""
+    if reading.refused:
+        said = "You may not list Deployments of the whole cluster, and so not see the operator."
+        yield CheckFinding(check="operator", level=CheckLevel.UNKNOWN, message=said)
+    elif not reading.items:
+        said = "There is no operator on this cluster: have the chart afresh installed."
+        yield CheckFinding(check="operator", level=CheckLevel.FAIL, message=said)
+    for item in reading.items:
+        level, said = _operator(item)
+        yield CheckFinding(check="operator", level=level, message=said)
+
+
+def _operator(item: InstalledOperator) -> tuple[CheckLevel, str]:
+    ready, wanted = item.replicas
+    see = f"see kubectl describe deployment -n {item.name.replace('/', ' ')}."
+    if not ready:
+        return CheckLevel.FAIL, f"No pod of the operator {item.name} is ready: {see}"
+    if ready < wanted:
+        return CheckLevel.WARN, f"Not every pod of the operator {item.name} is ready: {see}"
+    if item.version and item.version != __version__:
+        return CheckLevel.WARN, (
+            f"The operator {item.name} is of version {item.version} and this command of"
+            f" {__version__}: use the command of the operator's version."
+        )
+    version = f", version {item.version}" if item.version else ""
+    return CheckLevel.PASS, f"The operator {item.name} is ready{version}."
+
+
+def not_installed(
+    session: ApiSession, operators: Reading[InstalledOperator], reading: Reading[InstalledCrd]
+) -> Iterator[CheckFinding]:
+    """Yield what of Afresh is on the cluster already, and which names others have taken."""
+    for item in operators.items:
+        yield CheckFinding(
+            check="installed",
+            level=CheckLevel.WARN,
+            message=f"There is an operator {item.name} already: upgrade it instead.",
+        )
+    level, said = _older_crds(reading)
+    yield CheckFinding(check="crds", level=level, message=said)
+    level, said = _names_taken(session)
+    yield CheckFinding(check="names", level=level, message=said)
+
+
+def _older_crds(reading: Reading[InstalledCrd]) -> tuple[CheckLevel, str]:
+    if reading.refused:
+        return (
+            CheckLevel.UNKNOWN,
+            "You may not read the CRDs that may be there.",
+        )
+    if not reading.items:
+        return CheckLevel.PASS, "The cluster has no CRDs of Afresh yet."
+    level, said = _crds(reading.items)
+    if level is CheckLevel.PASS:
+        return (
+            CheckLevel.WARN,
+            "This version's CRDs are installed already: leave them as they are.",
+        )
+    return CheckLevel.WARN, said
+
+
+def _names_taken(session: ApiSession) -> tuple[CheckLevel, str]:
+    try:
+        found = session.list_items(CRDS, None)
+    except RefusedError:
+        return CheckLevel.UNKNOWN, "You may not list CRDs, and so not see which names are taken."
+    names = {name for kind in KINDS for name in build_crd(kind)["spec"]["names"]["shortNames"]}
+    taken = sorted(
+        str(item["metadata"]["name"])
+        for item in found
+        if item["metadata"]["name"] not in CRD_NAMES and names & _short_names(item)
+    )
+    if taken:
+        return CheckLevel.WARN, (
+            f"{', '.join(taken)} has a short name of Afresh's: write workpackages, subtasks and"
+            " agentclasses with kubectl."
+        )
+    return CheckLevel.PASS, "No other kind has a short name of Afresh's."
+
+
+def _short_names(crd: Manifest) -> set[str]:
+    return set(crd["spec"]["names"].get("shortNames", ()))

@@ -1,0 +1,27 @@
+"""One request to the API server, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+JSON = "application/json"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+"""Asks for rows of cells, as `kubectl get` shows them."""
+
+PAGE_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRequest:
+    """What is asked of the API server; `accept` is the media type of the answer."""
+
+    method: str = "GET"
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    accept: str = JSON
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body."""
+        return "application/json-patch+json" if self.method == "PATCH" else JSON
