@@ -96,5 +96,5 @@ def test_an_alert_leads_where_the_table_of_the_page_does() -> None:
         if link:
             want = (f"how-to/{link[1]}/" if link[1] else own) + (link[2] or "")
         else:
-            want = f"{own}#which-one-is-it"
+            want = f"{own}#find-the-alert"
         assert rule["annotations"]["runbook_url"] == want
