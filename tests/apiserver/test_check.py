@@ -110,7 +110,9 @@ def test_check_sees_crds_that_are_not_those_of_this_version(
 
     level, message = found["crds"]
     assert level == "warn"
-    assert message.startswith("The CRD subtasks.afresh.dev differs from that of version ")
+    assert message.startswith(
+        f"CRDs differ from those of version {__version__} (subtasks.afresh.dev):"
+    )
     assert "afresh crds | kubectl apply --server-side -f -" in message
 
 

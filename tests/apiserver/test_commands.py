@@ -55,7 +55,7 @@ def test_guide_warns_once_of_words_about_the_past_and_adds_them_as_they_are(
 
     assert done.returncode == 0
     (warning,) = done.stderr.splitlines()
-    assert warning.startswith('Warning: "As discussed" tells of the past')
+    assert warning.startswith('Warning: "As discussed" refers to the past')
     assert warning.endswith('the present tense is clearer, such as "Use JWT."')
     (stored,) = spec_of(kubectl, namespace)["subtasks"]
     assert (stored["guidance"], stored["revision"]) == ([directive], 1)
@@ -98,7 +98,7 @@ def test_retry_of_a_stalled_package_runs_what_waits_and_asks_it_to_go_on(
 
     done = afresh("retry", "demo")
 
-    assert "T2 runs again. demo is asked to go on" in done.stdout
+    assert "T2 runs again. demo is asked to continue" in done.stdout
     assert [item["revision"] for item in spec_of(kubectl, namespace)["subtasks"]] == [0, 1]
     assert annotation(kubectl, namespace, RETRY_ANNOTATION)
 

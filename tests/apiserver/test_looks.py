@@ -214,8 +214,8 @@ def test_explain_without_many_rights_says_what_it_could_not_see(
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "Status    Stalled, Auth: It is Stalled." in done.stdout
-    assert "What would be done next rests on what is not seen." in done.stdout
-    assert f"pods in {namespace}, which would tell what would be done next" in done.stdout
+    assert "The next step depends on what you may not see." in done.stdout
+    assert f"pods in {namespace}, which would show what would be done next" in done.stdout
     assert "To do     Correct the Secret that the message names" in done.stdout
     assert "Operator" not in done.stdout
 
@@ -233,7 +233,7 @@ def test_explain_with_rights_in_the_namespace_alone_names_the_class_that_it_coul
     done = run_afresh("explain", "demo", "--kubeconfig", theirs)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Not seen  agentclass claude, which would tell what would be done next" in done.stdout
+    assert "Not seen  agentclass claude, which would show what would be done next" in done.stdout
     assert "To do     Wait until the operator has looked at it;" in done.stdout
 
 

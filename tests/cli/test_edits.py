@@ -65,7 +65,7 @@ def test_several_subtasks_are_changed_by_one_patch_and_one_named_twice_only_once
     edit = edit_of(Skip(subtasks=("B", "A", "B")), make_package(AB), NOW)
 
     assert additions(edit) == {"/spec/subtasks/1/skip": True, "/spec/subtasks/0/skip": True}
-    assert edit.message == "B, A are left out; what depends on it goes on."
+    assert edit.message == "B, A are left out; subtasks that depend on it continue."
 
 
 def test_subtask_that_is_left_out_already_is_not_changed():

@@ -80,8 +80,8 @@ def test_without_the_right_to_see_enough_nothing_is_foretold_and_what_is_missing
 
     assert told.next is None
     assert told.remedy.startswith("Correct the Secret")
-    assert "Not seen  pods in team-a, which would tell what would be done next" in text_of(told)
-    assert "What would be done next rests on what is not seen." in text_of(told)
+    assert "Not seen  pods in team-a, which would show what would be done next" in text_of(told)
+    assert "The next step depends on what you may not see." in text_of(told)
 
 
 @pytest.mark.parametrize(

@@ -247,8 +247,8 @@ BAD_USE = [
                  " 'AwaitingApproval' is not one of", id="phase that no package gets"),
     pytest.param(("completion", "tcsh"), "error: Invalid value for '{bash|zsh|fish}': 'tcsh' is"
                  " not one of", id="unknown shell"),
-    pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what is to be"
-                 " done.\n", id="empty"),
+    pytest.param(("guide", "p", "A", " \n"), "error: The directive is empty: say what to do.\n",
+                 id="empty"),
 ]  # fmt: skip
 
 

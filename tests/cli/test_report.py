@@ -159,14 +159,16 @@ def test_report_as_json_has_the_same_facts_under_yaml_names():
 
 
 LIMITS = [
-    pytest.param("Failed", "BudgetExceeded", "raise spec.budget, and it goes on", id="budget"),
-    pytest.param("Failed", "EpisodeLimit", "raise spec.maxEpisodes, and it goes on", id="episodes"),
+    pytest.param("Failed", "BudgetExceeded", "raise spec.budget, and it continues", id="budget"),
+    pytest.param(
+        "Failed", "EpisodeLimit", "raise spec.maxEpisodes, and it continues", id="episodes"
+    ),
     pytest.param("Suspended", "Suspended", "afresh resume -n team-a token-auth", id="suspended"),
 ]
 
 
 @pytest.mark.parametrize(("phase", "reason", "want"), LIMITS)
-def test_package_that_has_come_to_a_halt_says_how_it_goes_on(phase: str, reason: str, want: str):
+def test_package_that_has_come_to_a_halt_says_how_it_continues(phase: str, reason: str, want: str):
     text = write_markdown(told(make_package(status={"phase": phase, "reason": reason})))
 
     assert f"### token-auth: {reason}" in text

@@ -75,7 +75,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Waiting]:
         ),
         pytest.param(
             [{"type": "PodScheduled", "status": "True"}],
-            "The pod has a node and has told nothing: see whether that node is Ready.",
+            "The pod has a node but has reported nothing: see whether that node is Ready.",
             id="its node does not run it",
         ),
     ],

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(program: str, arguments: Sequence[str] | None) -> int:
     try:
         code = afresh.main(arguments, prog_name=program, standalone_mode=False)
-        # What cannot be written is told here, not by the interpreter at its end.
+        # Report here what cannot be written; the interpreter would do so at its exit.
         if sys.stdout:
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
@@ -71,7 +71,7 @@ def _run(program: str, arguments: Sequence[str] | None) -> int:
 
 @contextlib.contextmanager
 def _unwound_when_terminated() -> Iterator[None]:
-    """Have SIGTERM end the block as an interrupt does: the terminal and the cluster are tidied."""
+    """Make SIGTERM end the block as an interrupt does, so that the block can clean up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -87,7 +87,7 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _write_nowhere() -> None:
-    """Let what is left of the output, which is flushed at the exit, go nowhere."""
+    """Discard the rest of the output, which is flushed at the exit."""
     if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -42,5 +42,5 @@ def moment(time: datetime) -> str:
 
 
 def short_commit(commit: str) -> str:
-    """Return as much of a commit's id as tells it from all others of a repository."""
+    """Return the first characters of a commit's id: enough to identify it in a repository."""
     return commit[:COMMIT_LENGTH]

@@ -36,7 +36,7 @@ MAX_DIRECTIVE = 500
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="afresh %(version)s")
 def afresh() -> None:
-    """See where WorkPackages stand, and answer what they ask of people.
+    """See the state of WorkPackages, and answer what they ask of people.
 
     \b
     Example: afresh status token-auth -n team-a
@@ -56,7 +56,7 @@ class BadDirectiveError(click.ClickException):
 def _directive(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     directive = one_line(text)
     if not directive:
-        raise BadDirectiveError("The directive is empty: say what is to be done.")
+        raise BadDirectiveError("The directive is empty: say what to do.")
     if len(directive) > MAX_DIRECTIVE:
         raise BadDirectiveError(
             f"The directive has {len(directive)} characters, and {MAX_DIRECTIVE} are allowed:"
@@ -65,7 +65,7 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
     found = history_wording(directive)
     if found:
         click.echo(
-            f'Warning: "{found}" tells of the past, which the next agent knows nothing of; the '
+            f'Warning: "{found}" refers to the past, which the next agent does not know; the '
             'present tense is clearer, such as "Use JWT."',
             err=True,
         )
@@ -96,7 +96,7 @@ def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> Non
 )
 @written_as(ChangeForm.TEXT)
 def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
-    """Leave each SUBTASK out; what depends on it goes on.
+    """Leave each SUBTASK out; subtasks that depend on it continue.
 
     \b
     Example: afresh skip token-auth T004 T005
@@ -110,7 +110,7 @@ def skip(target: Target, subtasks: tuple[str, ...], form: ChangeForm) -> None:
 @click.option(
     "--because",
     type=click.Choice(list(RevisionReason), case_sensitive=False),
-    help="A review rejected the work, or it rests on what does not exist.",
+    help="A review rejected the work, or it refers to something that does not exist.",
 )
 @written_as(ChangeForm.TEXT)
 def retry(
@@ -119,9 +119,9 @@ def retry(
     """Run each SUBTASK of PACKAGE again.
 
     The revision of each rises by one, and its skip becomes false. Without a SUBTASK, all that wait
-    for a person run again, and a package that is stalled is asked to go on. --because is kept with
-    the subtask's record and counted by `afresh compare`; no agent is told. kubectl can ask a
-    stalled package to go on too:
+    for a person run again, and a stalled package is asked to continue. --because is kept with the
+    subtask's record and counted by `afresh compare`; agents do not see it. kubectl can ask a
+    stalled package to continue too:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
@@ -137,7 +137,7 @@ def retry(
 @about_a_package
 @written_as(ChangeForm.TEXT)
 def suspend(target: Target, form: ChangeForm) -> None:
-    """Start nothing new of PACKAGE, and let what runs end.
+    """Start no new episode of PACKAGE; let running ones end.
 
     \b
     Example: afresh suspend token-auth
@@ -149,7 +149,7 @@ def suspend(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(ChangeForm.TEXT)
 def resume(target: Target, form: ChangeForm) -> None:
-    """Let PACKAGE go on after it was suspended.
+    """Let PACKAGE continue after it was suspended.
 
     \b
     Example: afresh resume token-auth
@@ -163,7 +163,7 @@ def resume(target: Target, form: ChangeForm) -> None:
 def cancel(target: Target, form: ChangeForm) -> None:
     """Stop the agents of PACKAGE that run now.
 
-    This does not count as a failure. The package goes on with a fresh agent, unless it is
+    This does not count as a failure. The package continues with a fresh agent, unless it is
     suspended. The operator's answer is .status.lastHandledCancel. The same with kubectl:
 
     \b
@@ -180,9 +180,9 @@ def cancel(target: Target, form: ChangeForm) -> None:
 @about_a_package
 @written_as(Form.MARKDOWN)
 def report(target: Target, form: Form) -> None:
-    """Report where PACKAGE stands and what waits for a person.
+    """Report the state of PACKAGE and what waits for a person.
 
-    It also tells what the package took, and what agents noted on the branch. The branch is read
+    It also shows time, tokens and cost, and what agents noted on the branch. The branch is read
     with your own git and its credentials. The HTML page is one file that needs no network and no
     script: a timeline of the episodes, tokens and cost by subtask, and how each attempt ended.
 

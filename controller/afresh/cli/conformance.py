@@ -1,6 +1,6 @@
-"""Tries an agent's image in a pod of the cluster and tells what it lacks.
+"""Tests an agent's image in a pod of the cluster and reports what it lacks.
 
-Owns the pod's life: it is deleted whatever happens. What is tried is the runner's affair.
+Owns the pod's life: it is always deleted. The runner decides what is tested.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ async def _findings(kube: Kube, pod: Manifest) -> Findings:
         if problem:
             raise CommandError(problem)
         await asyncio.sleep(POLL_SECONDS)
-    raise CommandError(_nothing_told(status))
+    raise CommandError(_no_report(status))
 
 
 def _message(runner: dict[str, Any]) -> str | None:
@@ -163,11 +163,11 @@ def _problem(status: dict[str, Any], containers: dict[str, Any]) -> str | None:
     return None
 
 
-def _nothing_told(status: dict[str, Any]) -> str:
+def _no_report(status: dict[str, Any]) -> str:
     """Why there have been no findings in all that time."""
     conditions = {item["type"]: item for item in status.get("conditions", ())}
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("status") == "True":
-        return "The pod has a node and has told nothing: see whether that node is Ready."
+        return "The pod has a node but has reported nothing: see whether that node is Ready."
     said = plain_line(str(scheduled.get("message", ""))).rstrip(".")
     return f"The pod has got no node in time: {said or 'see whether the cluster has a scheduler'}."

@@ -14,7 +14,7 @@ def copy_of(manifest: Manifest, request: Copy) -> Manifest:
     """Return the manifest to create from that of a stored package.
 
     Every field of the spec is taken over, also one that this version does not know, but for the
-    branch, of which the copy has its own, and raised revisions.
+    branch (the copy has its own) and raised revisions.
     """
     spec = manifest["spec"]
     mode = {"mode": str(request.mode)} if request.mode else {}

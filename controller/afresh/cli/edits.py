@@ -1,7 +1,7 @@
-"""From what is asked and what the package says to one JSON patch. Pure.
+"""Builds the JSON patch that a request and the stored package lead to. Pure.
 
-Every patch tests what it rests on, so that the API server refuses it if somebody else was faster,
-and touches no other field.
+Every patch tests the values that it depends on, so that the API server refuses it if they have
+changed meanwhile. It touches no other field.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ Operation = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A change of one package, what to tell about it, and its lines for a manifest.
+    """A change of one package, its message, and its lines for a manifest.
 
     Without operations nothing needs to change. `annotations` are requests to the operator, which
     no manifest keeps.
@@ -35,7 +35,7 @@ class Edit:
     annotations: dict[str, str] = field(default_factory=dict)
 
     def changed(self) -> dict[str, Any]:
-        """Return the fields that change as a partial manifest; null stands for a removed one."""
+        """Return the fields that change as a partial manifest; null means a removed one."""
         if not self.operations:
             return {}
         asked = {"metadata": {"annotations": self.annotations}} if self.annotations else {}
@@ -92,7 +92,7 @@ def _skip(request: Skip, package: WorkPackage) -> Edit:
     names = _names([entry.id for _, entry in found])
     return Edit(
         operations=tuple(operations),
-        message=f"{names} left out; what depends on it goes on."
+        message=f"{names} left out; subtasks that depend on it continue."
         if operations
         else f"{names} left out already.",
         lines=_lines([{"id": entry.id, "skip": True} for _, entry in found]),
@@ -121,16 +121,16 @@ def _retry(request: Retry, package: WorkPackage, now: datetime) -> Edit:
         operations += raised
         operations += _set(index, entry, "skip", False) if entry.skip else ()
         lines.append(line | ({"skip": False} if entry.skip else {}))
-    told = []
+    sentences = []
     annotations: dict[str, str] = {}
     if found:
-        told.append(f"{_names([entry.id for _, entry in found], 'runs', 'run')} again.")
+        sentences.append(f"{_names([entry.id for _, entry in found], 'runs', 'run')} again.")
     if stalled:
         annotations = {RETRY_ANNOTATION: _stamp(now)}
-        told.append(f"{package.metadata.name} is asked to go on from where it stalled.")
+        sentences.append(f"{package.metadata.name} is asked to continue from where it stalled.")
     return Edit(
         operations=(*operations, *_annotate(package, annotations)),
-        message=" ".join(told),
+        message=" ".join(sentences),
         lines=_lines(lines) if lines else None,
         annotations=annotations,
     )
@@ -141,7 +141,7 @@ def _suspend(request: Suspend, package: WorkPackage) -> Edit:
     if package.spec.suspend is wanted:
         state = "is suspended already" if wanted else "is not suspended"
         return Edit(message=f"{name} {state}.")
-    done = "is suspended: what runs may end, and nothing new starts" if wanted else "goes on"
+    done = "is suspended: running episodes may end, and no new one starts" if wanted else "goes on"
     return Edit(
         operations=(
             {"op": "test", "path": "/spec/suspend", "value": _stored(package.spec, "suspend")},
@@ -225,7 +225,7 @@ def _append(index: int, entry: SubtaskEntry, name: str, value: str) -> tuple[Ope
 
 
 def _stored(part: ApiModel, name: str) -> Any:
-    """What the API server has there; null, in a test of a JSON patch, stands for nothing at all."""
+    """What the API server has there; null in a test of a JSON patch means no value."""
     return part.to_manifest()[camel_case(name)] if name in part.model_fields_set else None
 
 

@@ -80,7 +80,7 @@ def status(
 @click.command()
 @about_a_package
 @click.argument("subtask", required=False, shell_complete=complete_subtasks)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the package ends.")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the package ends.")
 @click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Default: the last one.")
 @written_as(Output.TEXT)
 def logs(
@@ -106,9 +106,9 @@ def logs(
 @about_a_package
 @written_as(Output.TEXT)
 def explain(target: Target, form: Output) -> None:
-    """Explain why PACKAGE is where it is, and what to do.
+    """Explain why PACKAGE is in its state, and what to do.
 
-    It tells what the operator would do next: it reads with your rights what the operator reads,
+    It shows what the operator would do next: it reads with your rights what the operator reads,
     decides by the same rules, and changes nothing. What you may not see is named.
 
     \b
@@ -141,19 +141,19 @@ def explain(target: Target, form: Output) -> None:
 def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> int:
     """Wait until PACKAGE has succeeded, or is in another phase.
 
-    The exit code says how it came out:
+    The exit code says how the package ended:
 
     \b
-      0    it is as awaited
+      0    it is in the awaited phase
       1    the cluster could not be asked, or there is no such package
-      2    bad use
-      3    NeedsReview: a person is to look
+      2    wrong use
+      3    NeedsReview: a person has to look
       4    Failed: the budget or the episodes are used up
-      5    Stalled for 5 seconds: something is to be corrected
+      5    Stalled for 5 seconds: something has to be corrected
       6    deleted
       7    Succeeded, where something else was awaited
       8    Suspended for 5 seconds: nothing starts until it is resumed
-      124  the time is over
+      124  the time limit has passed
 
     A phase counts once the operator has looked at the last edit.
 

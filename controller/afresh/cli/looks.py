@@ -1,4 +1,4 @@
-"""What a command wants to see, as plain values.
+"""What a command shows, as plain values.
 
 Knows neither the command line nor the cluster, and imports nothing that is slow to import.
 """
@@ -10,7 +10,7 @@ from afresh.cli.requests import Place, Target
 
 
 class Output(StrEnum):
-    """How what is seen is written."""
+    """How the output is written."""
 
     TEXT = "text"
     JSON = "json"
@@ -122,13 +122,13 @@ EXIT_CODES = {
     Awaited.SUCCEEDED: 7,
     Awaited.SUSPENDED: 8,
 }
-"""The exit code where a package ends otherwise than it was waited for."""
+"""The exit code if a package ends in another phase than the awaited one."""
 TIMED_OUT = 124
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitLook:
-    """Wait until the package is `awaited`, at most `seconds` (None: any time)."""
+    """Wait until the package is `awaited`, for at most `seconds`; None: without a limit."""
 
     target: Target
     awaited: Awaited = Awaited.SUCCEEDED

@@ -1,7 +1,7 @@
 """The names of packages and subtasks, for a shell that completes them.
 
-They come by kubectl: it starts many times faster than a Kubernetes client in Python. A shell is
-told nothing rather than an error.
+kubectl provides them: it starts many times faster than a Kubernetes client in Python. Where it
+fails, nothing is completed and no error is shown.
 """
 
 import subprocess
@@ -55,7 +55,7 @@ def _get(parameters: dict[str, Any], template: str, *names: str) -> str:
 def _items(table: str, begun: str) -> list[CompletionItem]:
     rows = (row.partition("\t") for row in table.splitlines())
     return [
-        CompletionItem(name, help=plain_line(told)[:MAX_HELP])
-        for name, _, told in rows
+        CompletionItem(name, help=plain_line(detail)[:MAX_HELP])
+        for name, _, detail in rows
         if name and name.startswith(begun)
     ]

@@ -60,7 +60,7 @@ _PLACE = (
 def about_a_package(command: Command) -> Command:
     """Give `command` the argument PACKAGE and the options for the cluster, as one Target.
 
-    Stands above what else the command takes, so that PACKAGE comes first.
+    Use it above the command's other options, so that PACKAGE comes first.
     """
 
     @functools.wraps(command)

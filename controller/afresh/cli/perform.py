@@ -69,8 +69,8 @@ class Stored:
     async def change(self, request: Request) -> Edit:
         """Make the change that `request` asks for and return it, or raise why not.
 
-        A patch that rests on what is no longer so is refused; one that is refused though nothing
-        it rests on has changed will always be.
+        A patch is refused if a value that it tests has changed: then it is built again. If it is
+        refused although none has changed, trying again would not help.
         """
         for last in (False,) * (TRIES - 1) + (True,):
             edit = edit_of(request, await self.read(), clock.now())
@@ -97,8 +97,8 @@ async def _changed(stored: Stored, request: Request, form: ChangeForm) -> str:
     edit = await stored.change(request)
     if form is ChangeForm.JSON:
         where = {"namespace": stored.namespace, "package": stored.name}
-        told = {**where, "message": edit.message, "changed": edit.changed()}
-        return json.dumps(told, indent=2) + "\n"
+        shown = {**where, "message": edit.message, "changed": edit.changed()}
+        return json.dumps(shown, indent=2) + "\n"
     if edit.lines is None:
         return f"{edit.message}\n"
     lines = yaml.safe_dump(edit.lines, sort_keys=False, allow_unicode=True, width=1000)
@@ -109,17 +109,17 @@ def report(form: Form, target: Target) -> str:
     """Return the report on the package. Raises CommandError."""
     package, children = asyncio.run(_on(target, lambda stored: stored.read_all()))
     notes = read_notes(package.spec.repository.url, package.status.branch or package.branch)
-    told = report_on(package, children, notes, clock.now())
+    shown = report_on(package, children, notes, clock.now())
     match form:
         case Form.JSON:
-            return json.dumps(told.to_json(), indent=2) + "\n"
+            return json.dumps(shown.to_json(), indent=2) + "\n"
         case Form.HTML:
             # The template engine is slow to import; no other form needs it.
             from afresh.cli.report.html_report import write_html  # noqa: PLC0415
 
-            return write_html(told)
+            return write_html(shown)
         case Form.MARKDOWN:
-            return write_markdown(told) + "\n"
+            return write_markdown(shown) + "\n"
         case _:
             assert_never(form)
 
@@ -167,17 +167,17 @@ def compare(form: ComparisonForm, target: Target, other: str) -> str:
 
 async def _both(target: Target, other: str) -> tuple[Told, Told]:
     async with connected(target, SECONDS) as (kube, namespace):
-        first = await _telling(Stored.read_all, Stored(kube, namespace, target.package))
-        second = await _telling(Stored.read_all, Stored(kube, namespace, other))
+        first = await _reporting_missing(Stored.read_all, Stored(kube, namespace, target.package))
+        second = await _reporting_missing(Stored.read_all, Stored(kube, namespace, other))
     return first, second
 
 
 async def _on(target: Target, work: Callable[[Stored], Awaitable[T]]) -> T:
     async with connected(target, SECONDS) as (kube, namespace):
-        return await _telling(work, Stored(kube, namespace, target.package))
+        return await _reporting_missing(work, Stored(kube, namespace, target.package))
 
 
-async def _telling(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
+async def _reporting_missing(work: Callable[[Stored], Awaitable[T]], stored: Stored) -> T:
     try:
         return await work(stored)
     except NotFoundError as error:

@@ -19,7 +19,7 @@ def plain_lines(text: str) -> str:
 
 
 def markdown_line(text: str) -> str:
-    """Return `text` as one line of Markdown that reads as it stands: no link, image or HTML."""
+    """Return `text` as one line of Markdown that shows it unchanged: no link, image or HTML."""
     return _MARKDOWN.sub(r"\\\1", plain_line(text))
 
 

@@ -55,7 +55,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Run subtasks again; none named: all that wait for a person, and what is stalled."""
+    """Run subtasks again; without names, all that wait for a person, and a stalled package."""
 
     subtasks: tuple[str, ...] = ()
     because: RevisionReason | None = None
@@ -63,7 +63,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspend:
-    """Start nothing new, or go on."""
+    """Start no new episode, or continue."""
 
     suspend: bool
 
@@ -85,7 +85,7 @@ Request = Guide | Skip | Retry | Suspend | Cancel
 
 
 class ChangeForm(StrEnum):
-    """How a change is told."""
+    """How the message about a change is written."""
 
     TEXT = "text"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""The session in which a command asks the API server, and what is said where there is none.
+"""The session in which a command asks the API server, and the errors it can end with.
 
 Owns the sentences for a cluster that cannot be asked.
 """

@@ -1,6 +1,6 @@
 """The versions of the operator, the CRDs and the cluster.
 
-Owns what is said where one of them cannot be known.
+Owns the texts for a version that cannot be read.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Checks whether the cluster enforces NetworkPolicies, as far as its network add-on tells.
+"""Checks whether the cluster enforces NetworkPolicies, judging by its network add-on.
 
-No API says it: what is known is which add-ons enforce them. `unknown` is an honest answer.
+No API reports it: only some add-ons are known to enforce them, so the answer may be `unknown`.
 """
 
 from collections.abc import Iterator

@@ -86,10 +86,11 @@ def write(findings: CheckFindings, form: TableForm) -> None:
         return
     # What is no terminal gets each message in one line.
     console = standard_output(wide=not sys.stdout.isatty())
-    write_lines(console, _lines(findings, console.width))
+    write_lines(console, lines(findings, console.width))
 
 
-def _lines(findings: CheckFindings, width: int) -> Iterator[Text]:
+def lines(findings: CheckFindings, width: int) -> Iterator[Text]:
+    """Yield the findings as lines of at most `width` columns."""
     longest = max(len(row.check) for row in findings.rows)
     before = longest + len(GAP) + LONGEST_LEVEL + len(GAP)
     yield line((f"{'CHECK':<{longest}}{GAP}{'RESULT':<{LONGEST_LEVEL}}{GAP}MESSAGE", Style.HEAD))

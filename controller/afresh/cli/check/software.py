@@ -49,7 +49,7 @@ def _served(session: ApiSession) -> tuple[CheckLevel, str]:
         return CheckLevel.FAIL, f"The CRDs are not installed: have them applied with {APPLY_CRDS}"
     except RefusedError:
         return CheckLevel.UNKNOWN, "You may not read the CRDs: ask somebody who may."
-    return CheckLevel.UNKNOWN, "The CRDs are installed; you may not read of which version they are."
+    return CheckLevel.UNKNOWN, "The CRDs are installed; you may not read their version."
 
 
 def _crds(found: tuple[InstalledCrd, ...]) -> tuple[CheckLevel, str]:
@@ -64,7 +64,7 @@ def _crds(found: tuple[InstalledCrd, ...]) -> tuple[CheckLevel, str]:
     if different:
         names = ", ".join(sorted(different))
         return CheckLevel.WARN, (
-            f"The CRD {names} differs from that of version {__version__}: have it applied with"
+            f"CRDs differ from those of version {__version__} ({names}): have them applied with"
             f" {APPLY_CRDS}, or use the command of the operator's version."
         )
     return CheckLevel.PASS, f"The CRDs are those of version {__version__}."

@@ -1,4 +1,4 @@
-"""What has changed of a package between two looks, as sentences. Pure."""
+"""What has changed in a package between two readings, as sentences. Pure."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,9 @@ from afresh.cli.look.package_view import PackageView, SubtaskView
 
 
 def changes(before: PackageView | None, after: PackageView) -> Iterator[str]:
-    """Yield one line for each change; without `before`, where the package stands.
+    """Yield one line for each change; without `before`, the state of the package.
 
-    What nothing has happened to is no change.
+    A subtask that has not started yet is left out.
     """
     if before is None:
         yield _package(after)

@@ -1,6 +1,6 @@
-"""Reads all that a decision on one package rests on, with the rights of whoever asks.
+"""Reads everything that a decision on one package depends on, with the person's own rights.
 
-Owns what is done without where it may not be seen. Changes nothing.
+Owns what is left out where the person may not read it. Changes nothing.
 """
 
 from dataclasses import dataclass, field, replace
@@ -73,7 +73,7 @@ class PermittedReader:
 
 
 async def read_cluster(kube: Kube, key: Key, now: datetime) -> ClusterReading:
-    """Return what whoever asks may see of the package. Raises KubeError and UnreadableError."""
+    """Return what the person may see of the package. Raises KubeError and UnreadableError."""
     raw = await kube.get(WORK_PACKAGES, *key)
     package = parse(WorkPackage, raw)
     reader, cache = PermittedReader(kube), Cache()

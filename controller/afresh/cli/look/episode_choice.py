@@ -21,7 +21,7 @@ class Chosen:
 
     @property
     def key(self) -> str:
-        """What tells the episode from every other, whichever subtask of its batch is meant."""
+        """What identifies the episode, for every subtask of its batch."""
         return self.attempt.job_name or f"{self.subtask} {self.attempt.number}"
 
     @property

@@ -30,12 +30,12 @@ MAX_WAITING = 20
 
 def show(target: Target, output: Output) -> None:
     """Write the explanation to standard output. Raises CommandError."""
-    told = asyncio.run(_explain(target))
+    explained = asyncio.run(_explain(target))
     if output is Output.JSON:
-        print(json.dumps(told.to_json(), indent=2))
+        print(json.dumps(explained.to_json(), indent=2))
         return
     console = standard_output()
-    write(console, lines(told, min(console.width, MAX_WIDTH)))
+    write(console, lines(explained, min(console.width, MAX_WIDTH)))
 
 
 async def _explain(target: Target) -> Explanation:
@@ -47,53 +47,53 @@ async def _explain(target: Target) -> Explanation:
     return explain(read.package, read.observed, read.missing, read.operators, clock.now())
 
 
-def lines(told: Explanation, width: int) -> Iterator[Text]:
+def lines(explained: Explanation, width: int) -> Iterator[Text]:
     """Yield the explanation as lines of at most `width` columns."""
-    yield line((f"{told.namespace}/{told.name}", Style.HEAD))
-    for label, text, style in _parts(told):
+    yield line((f"{explained.namespace}/{explained.name}", Style.HEAD))
+    for label, text, style in _parts(explained):
         for number, part in enumerate(wrapped(text, max(width - LABEL, LABEL), style)):
             yield line((f"{'' if number else label:<{LABEL}}", Style.FAINT), part)
 
 
-def _parts(told: Explanation) -> Iterator[tuple[str, str, Style]]:
-    if told.unserved:
-        yield "Operator", told.unserved, Style.BAD
-    yield "Status", _phase_and_reason(told.recorded), Style.PLAIN
-    if told.fetch:
-        yield "Get it", told.fetch, Style.PLAIN
-    if told.behind:
+def _parts(explained: Explanation) -> Iterator[tuple[str, str, Style]]:
+    if explained.unserved:
+        yield "Operator", explained.unserved, Style.BAD
+    yield "Status", _phase_and_reason(explained.recorded), Style.PLAIN
+    if explained.fetch:
+        yield "Get it", explained.fetch, Style.PLAIN
+    if explained.behind:
         yield "", "The operator has not looked at the last change yet.", Style.WARNING
-    yield from _next(told)
-    for number, item in enumerate(told.waiting[:MAX_WAITING]):
+    yield from _next(explained)
+    for number, item in enumerate(explained.waiting[:MAX_WAITING]):
         style = Style.BAD if item.remedy else Style.PLAIN
         yield "" if number else "Subtasks", f"{item.marker} {item.id} {item.why}", style
         if item.remedy:
             yield "", f"    {item.remedy}", Style.PLAIN
-    if len(told.waiting) > MAX_WAITING:
-        yield "", f"and {len(told.waiting) - MAX_WAITING} more", Style.FAINT
-    yield "To do", told.remedy, Style.PLAIN
-    for number, missing in enumerate(told.missing):
-        hides = f", which would tell {missing.hides}" if missing.hides else ""
+    if len(explained.waiting) > MAX_WAITING:
+        yield "", f"and {len(explained.waiting) - MAX_WAITING} more", Style.FAINT
+    yield "To do", explained.remedy, Style.PLAIN
+    for number, missing in enumerate(explained.missing):
+        hides = f", which would show {missing.hides}" if missing.hides else ""
         yield "" if number else "Not seen", f"{missing.what}{hides}", Style.WARNING
-    if told.operators is not None:
-        said = "; ".join(told.operators) or "no Deployment of an operator is to be seen"
-        yield "Operator", said, Style.PLAIN if told.operators else Style.BAD
+    if explained.operators is not None:
+        said = "; ".join(explained.operators) or "no Deployment of an operator is to be seen"
+        yield "Operator", said, Style.PLAIN if explained.operators else Style.BAD
 
 
-def _next(told: Explanation) -> Iterator[tuple[str, str, Style]]:
-    if told.next is None:
-        yield "Next", "What would be done next rests on what is not seen.", Style.WARNING
+def _next(explained: Explanation) -> Iterator[tuple[str, str, Style]]:
+    if explained.next is None:
+        yield "Next", "The next step depends on what you may not see.", Style.WARNING
         return
-    yield "Rule", f"{told.next.rule}: {told.next.fact}", Style.PLAIN
-    for number, action in enumerate(told.next.actions or ("nothing is to be done",)):
+    yield "Rule", f"{explained.next.rule}: {explained.next.fact}", Style.PLAIN
+    for number, action in enumerate(explained.next.actions or ("nothing is to be done",)):
         yield "" if number else "Next", action, Style.PLAIN
-    if told.next.status != told.recorded:
-        yield "Then", _phase_and_reason(told.next.status), Style.LIVE
-    again = told.next.looks_again_seconds
+    if explained.next.status != explained.recorded:
+        yield "Then", _phase_and_reason(explained.next.status), Style.LIVE
+    again = explained.next.looks_again_seconds
     when = (
         "when something changes" if again is None else f"in {short_duration(again)}, or at a change"
     )
-    yield "Looks", "as soon as an operator runs" if told.unserved else when, Style.PLAIN
+    yield "Looks", "as soon as an operator runs" if explained.unserved else when, Style.PLAIN
 
 
 def _phase_and_reason(status: StatusSummary) -> str:

@@ -54,7 +54,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusSummary:
-    """Where the package stands: by its status, or as a look now finds it."""
+    """The state of the package: as its status has it, or as it would be now."""
 
     phase: str
     reason: str
@@ -63,7 +63,7 @@ class StatusSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPass:
-    """What a look would lead to now: the rule that answers, and what is done."""
+    """What the operator would do now: the rule that applies, and its actions."""
 
     rule: str
     fact: str
@@ -74,7 +74,7 @@ class NextPass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingSubtask:
-    """A subtask that does not go on, and why."""
+    """A subtask that does not continue, and why."""
 
     id: str
     marker: str
@@ -138,12 +138,12 @@ def _unserved(package: WorkPackage, operators: tuple[str, ...] | None, now: date
     """Say that no operator serves the package, by what a person may see; empty: one may."""
     if operators is not None and not any(is_ready(item) for item in operators):
         there = "no operator is ready" if operators else "there is no operator in this cluster"
-        return f"Nothing goes on: {there}. Have it installed or started; see {FIND}."
+        return f"Nothing happens: {there}. Have it installed or started; see {FIND}."
     since = _changed_at(package)
     if is_current(package) or now is None or since is None or now - since < LOOKS_WITHIN:
         return ""
     return (
-        "Nothing goes on: no operator has looked at the last change for "
+        "Nothing happens: no operator has looked at the last change for "
         f"{short_duration(int((now - since).total_seconds()))}. None runs, or none serves the "
         f"namespace {package.metadata.namespace}; see {FIND} and the value namespaces of its chart."
     )
@@ -158,7 +158,7 @@ def _changed_at(package: WorkPackage) -> datetime | None:
 def _remedy(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
     """What a person does about it; where no operator looks, nothing else helps."""
     if behind and operators == ():
-        return "Have the operator installed or started: without one nothing goes on."
+        return "Have the operator installed or started: without one nothing happens."
     if not reason:
         return "Wait until the operator has looked at it; if that lasts, see whether one runs."
     return _REMEDIES.get(reason, "Nothing.").replace("`", "")
@@ -183,12 +183,12 @@ def _next(seen: Observed, decision: Decision) -> NextPass:
         status=StatusSummary(
             phase=decision.phase, reason=decision.reason, message=plain_line(decision.message)
         ),
-        actions=tuple(_told(decision)),
+        actions=tuple(_actions_of(decision)),
         looks_again_seconds=None if again is None else int(again.total_seconds()),
     )
 
 
-def _told(decision: Decision) -> Iterator[str]:
+def _actions_of(decision: Decision) -> Iterator[str]:
     for attempt_result in decision.attempt_results:
         member, ended = attempt_result.member, attempt_result.ended
         yield f"record that attempt {member.attempt} of {member.subtask} ended: {ended.outcome}"

@@ -96,7 +96,7 @@ class Live:
         return versions[-1]
 
     async def _watch(self, collection: Collection, version: int) -> None:
-        """Take in changes until the watch ends; what it may have missed, the next list tells."""
+        """Apply changes until the watch ends; the next list has what it may have missed."""
         query = {
             **collection.selectors,
             "watch": "1",

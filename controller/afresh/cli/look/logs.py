@@ -26,7 +26,7 @@ from afresh.kube.errors import NotFoundError
 from afresh.kube.models import parse
 from afresh.kube.resources import SUBTASKS, WORK_PACKAGES
 
-SETTLED = (SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
+FINISHED = (SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED)
 
 
 def show(look: LogLook) -> None:
@@ -120,7 +120,7 @@ class _Logs:
         return choose(children, self.look.subtask, self.look.attempt, listed)
 
     async def _some_time(self, writing: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-        """Wait until something has changed or a log has ended; return those that go on."""
+        """Wait until something has changed or a log has ended; return the logs that continue."""
         changed = asyncio.create_task(self.watched.live.changed())
         try:
             done, _ = await asyncio.wait({changed, *writing}, return_when=asyncio.FIRST_COMPLETED)
@@ -142,11 +142,11 @@ class _Logs:
             return True
         records = {record.id: record for record in package.status.subtasks}
         record = records.get(self.look.subtask or "")
-        settled = record is not None and record.phase in SETTLED
-        return is_current(package) and (settled or package.status.phase in ENDED)
+        finished = record is not None and record.phase in FINISHED
+        return is_current(package) and (finished or package.status.phase in ENDED)
 
     def _say_why_not(self, *, over: bool) -> None:
-        """Say once where the package stands when that keeps further logs from coming."""
+        """Print the package's phase once, when it keeps further logs from coming."""
         package = self.watched.package()
         if package is None or (package.status.phase is PackagePhase.RUNNING and not over):
             return

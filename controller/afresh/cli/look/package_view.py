@@ -1,6 +1,6 @@
 """What a person sees of a package at one instant, as plain values. Pure.
 
-No text in it has a control character, whoever wrote it. Knows no terminal.
+No text in it has a control character. Knows no terminal.
 """
 
 import shlex
@@ -88,7 +88,7 @@ class PackageView:
 
     @property
     def over(self) -> bool:
-        """Whether nothing goes on until a person does something."""
+        """Whether nothing happens until a person does something."""
         return self.current and self.phase in ENDED
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def view_of(
     children: Sequence[SubtaskObject] | None = None,
     classes: Iterable[AgentClass] = (),
 ) -> PackageView:
-    """Return what is to be seen of `package`; without `children`, nothing of its subtasks."""
+    """Return the view of `package`; without `children`, its subtasks are left out."""
     meta, status = package.metadata, package.status
     created = meta.creation_timestamp
     return PackageView(
@@ -128,7 +128,7 @@ def view_of(
 
 
 def unreadable_view(namespace: str, name: str, message: str) -> PackageView:
-    """Return what is to be seen of a package that this version cannot read."""
+    """Return the view of a package that this version cannot read."""
     return PackageView(
         namespace=namespace,
         name=name,
@@ -237,7 +237,7 @@ def _gate(package: WorkPackage, classes: Iterable[AgentClass], now: datetime) ->
 
 
 def closed_gate(package: WorkPackage, classes: Iterable[AgentClass]) -> Gate | None:
-    """Return the gate of the package's Secret that closes last, in whichever class it stands."""
+    """Return the gate of the package's Secret that stays closed longest, in any class."""
     known = {item.metadata.name: item for item in classes}
     own = known.get(package.spec.agent_class_name)
     if own is None or own.spec.credentials is None:

@@ -46,7 +46,7 @@ def style_of(item: SubtaskView) -> Style:
 
 
 def needs_person(item: SubtaskView) -> bool:
-    """Whether the subtask goes on only once a person has said something."""
+    """Whether the subtask continues only after a person has answered."""
     skipped = item.phase == SubtaskPhase.SKIPPED and item.reason != Reason.SKIPPED_BY_USER
     return item.phase == SubtaskPhase.NEEDS_REVIEW or skipped
 

@@ -1,4 +1,4 @@
-"""Waits for a package and says how it came out. Imports the Kubernetes client, which takes a while.
+"""Waits for a package and reports how it ended. Imports the Kubernetes client, which takes a while.
 
 Owns when a phase counts: it must be about the package as it now is.
 """
@@ -29,7 +29,7 @@ PASSING = frozenset({Awaited.STALLED, Awaited.SUSPENDED})
 
 
 def wait(look: WaitLook) -> int:
-    """Wait, print how it came out, and return the exit code. Raises CommandError."""
+    """Wait, print how the package ended, and return the exit code. Raises CommandError."""
     return asyncio.run(_wait(look))
 
 
@@ -63,7 +63,7 @@ def _first_look(deadline: float | None) -> float | None:
 async def outcome(
     look: WaitLook, live: Live, collection: Collection, deadline: float | None
 ) -> int:
-    """Wait for the one package of the collection, say how it came out, and return the exit code."""
+    """Wait for the one package of the collection, print how it ended, and return the exit code."""
     try:
         async with asyncio.timeout_at(deadline):
             state = await _end(look, live, collection)
@@ -75,7 +75,7 @@ async def outcome(
 
 
 async def _end(look: WaitLook, live: Live, collection: Collection) -> Awaited:
-    """Return what the package has come to once that is awaited, or nothing changes it by itself."""
+    """Return the phase once it is the awaited one, or no longer changes by itself."""
     while True:
         state = _state(_package(live, collection))
         ends = state is look.awaited or (
@@ -95,7 +95,7 @@ def _package(live: Live, collection: Collection) -> WorkPackage | None:
 
 
 def _state(package: WorkPackage | None) -> Awaited | None:
-    """What the package has come to; None while the operator has not said."""
+    """The phase of the package; None while the operator has not set one for the last edit."""
     if package is None:
         return Awaited.DELETED
     phase = package.status.phase

@@ -1,7 +1,7 @@
-"""What the episodes of one subtask were, as their history in `.status` tells it. Pure.
+"""The episodes of one subtask, from the history in its `.status`. Pure.
 
-Only the last ten attempts are kept there; what is older is in the package's sums alone. No text in
-it has a control character, whoever wrote it.
+The history has the last ten attempts; older ones are only in the package's sums. No text here has
+a control character.
 """
 
 from collections import Counter

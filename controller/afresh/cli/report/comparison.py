@@ -28,13 +28,13 @@ REPOSITORY_SURROUNDINGS = (
     "secret_name", "author", "signing", "cache_claim_name", "submodules", "lfs",
 )  # fmt: skip
 CONTEXT_SURROUNDINGS = ("reset_interval",)
-# Of a subtask, what is said to differ and is no other request.
+# Fields of a subtask that are named in the comparison but do not make another request.
 REMARKED = ("title", "epic", "guidance", "skip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two. Shares are of 1; None is what is not known, or has nothing to be a share of.
+    """One of the two packages. Shares are between 0 and 1; None if unknown, or of nothing.
 
     A review rejection is a subtask that was done and that a person sent back for it.
     """

@@ -48,7 +48,7 @@ _AMOUNTS: tuple[tuple[str, Callable[[Side], Number], Callable[[Any], str]], ...]
 
 
 def write_terminal(comparison: Comparison) -> str:
-    """Return the table in columns, with what is to be known of it above."""
+    """Return the table in columns, with remarks above it."""
     rows = list(_cells(comparison))
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows]
@@ -56,7 +56,7 @@ def write_terminal(comparison: Comparison) -> str:
 
 
 def write_comparison_markdown(comparison: Comparison) -> str:
-    """Return the table as Markdown, with what is to be known of it above."""
+    """Return the table as Markdown, with remarks above it."""
     title = f"# {comparison.first.name} and {comparison.second.name}"
     table = write_table(list(_cells(comparison)))
     return "\n\n".join((title, *_words(comparison), table))

@@ -85,7 +85,7 @@ def timeline(report: PackageReport) -> Timeline:
 
 
 def _said(row: SubtaskRow, spans: Sequence[TimelineSpan]) -> str:
-    return f"{row.id}: {'; '.join(map(_told, spans)) or 'nothing yet'}"
+    return f"{row.id}: {'; '.join(map(_description, spans)) or 'nothing yet'}"
 
 
 def _labels(line: Line) -> Iterator[tuple[str, str, bool]]:
@@ -116,14 +116,14 @@ def _bar(span: TimelineSpan, line: Line) -> Bar:
     top, height = SHAPES[_shape(span)]
     left = min(line.at(span.start), WIDTH - LEAST)
     width = max(line.at(span.end) - left, LEAST)
-    return Bar(_shape(span), _told(span), round(left, 2), top, round(width, 2), height)
+    return Bar(_shape(span), _description(span), round(left, 2), top, round(width, 2), height)
 
 
 def _shape(span: TimelineSpan) -> str:
     return span.attempt.ending if span.attempt else span.kind
 
 
-def _told(span: TimelineSpan) -> str:
+def _description(span: TimelineSpan) -> str:
     length = duration((span.end - span.start).total_seconds())
     if span.attempt:
         outcome = span.attempt.outcome or "runs"

@@ -1,6 +1,6 @@
-"""The report on one package: what stands, what it took, what waits for a person, what agents noted.
+"""The report on one package: its state, usage, what waits for a person, and agents' notes.
 
-Pure. No text in it has a control character, whoever wrote it.
+Pure. No text in it has a control character.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageReport:
-    """Everything that a person needs to go on. `now` is when it was told."""
+    """Everything that a person needs to continue. `now` is the time of the report."""
 
     namespace: str
     name: str

@@ -1,4 +1,4 @@
-"""What of a package waits for a person, why, and the commands to go on with. Pure."""
+"""What waits for a person in a package, why, and the commands that continue it. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingForPerson:
-    """What waits for a person, why, and the ways to go on; the whole package has no id."""
+    """What waits for a person, why, and the ways to continue; the whole package has no id."""
 
     id: str
     reason: str
@@ -53,15 +53,15 @@ def _ways_of_package(package: WorkPackage) -> Iterator[Way]:
     place = f"-n {package.metadata.namespace} {package.metadata.name}"
     match package.status.phase:
         case PackagePhase.STALLED:
-            what = "Correct it; where that does not change the package, ask it to go on"
+            what = "Correct it; where that does not change the package, ask it to continue"
             yield Way(what=what, command=f"afresh retry {place}")
         case PackagePhase.FAILED:
             limited = package.status.reason == Reason.EPISODE_LIMIT
             field = "spec.maxEpisodes" if limited else "spec.budget"
-            what = f"See below what took so much; raise {field}, and it goes on"
+            what = f"See below what took so much; raise {field}, and it continues"
             yield Way(what=what, command=f"kubectl edit wp {place}")
         case PackagePhase.SUSPENDED:
-            yield Way(what="Let it go on", command=f"afresh resume {place}")
+            yield Way(what="Let it continue", command=f"afresh resume {place}")
 
 
 def _ways_of_subtask(package: WorkPackage, subtask: str, reason: str) -> Iterator[Way]:
@@ -78,6 +78,6 @@ def _ways_of_subtask(package: WorkPackage, subtask: str, reason: str) -> Iterato
     else:
         what = "Change it in the package, and run it again"
         guide = f'afresh guide {place} "..."'
-        yield Way(what="Decide, say what is to be done, and run it again", command=guide)
+        yield Way(what="Decide what to do, say it in a directive, and run it again", command=guide)
     yield Way(what=what, command=f"afresh retry {place}")
     yield Way(what="Leave it out", command=f"afresh skip {place}")
