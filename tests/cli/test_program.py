@@ -240,7 +240,7 @@ BAD_USE = [
     pytest.param(("logs", "p", "--attempt", "1"), "error: --attempt needs a SUBTASK: each counts"
                  " its own; see afresh logs --help.\n", id="attempt of no subtask"),
     pytest.param(("wait", "p", "--timeout", "soon"), "error: Invalid value for '--timeout':"
-                 ' "soon" is no duration: write 90s, 30m or 1h30m;', id="no duration"),
+                 ' "soon" is not a duration: write 90s, 30m or 1h30m;', id="no duration"),
     pytest.param(("wait", "p", "--for", "Done"), "error: Invalid value for '--for': 'Done' is not"
                  " one of 'Pending', 'Queued', 'Running',", id="no phase"),
     pytest.param(("wait", "p", "--for", "AwaitingApproval"), "error: Invalid value for '--for':"

@@ -63,13 +63,13 @@ async def server(tmp_path: Path) -> AsyncIterator[Waiting]:
     ("conditions", "want"),
     [
         pytest.param(
-            [], "The pod has got no node in time: see whether the cluster has a scheduler.",
+            [], "The pod was not scheduled in time: check that the cluster has a scheduler.",
             id="nobody schedules",
         ),
         pytest.param(
             [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
               "message": "Scheduling is blocked due to non-empty scheduling gates"}],
-            "The pod has got no node in time: Scheduling is blocked due to non-empty scheduling"
+            "The pod was not scheduled in time: Scheduling is blocked due to non-empty scheduling"
             " gates.",
             id="a gate holds it",
         ),

@@ -101,8 +101,8 @@ async def _operators_runner(kube: Kube) -> str:
                 if variable["name"] == RUNNER_VARIABLE and variable.get("value"):
                     return str(variable["value"])
     raise CommandError(
-        "No operator of Afresh is to be seen in this cluster, whose runner image would be used:"
-        " name one with --runner-image."
+        "No operator that names a runner image was found in this cluster: name an image with"
+        " --runner-image."
     )
 
 
@@ -149,7 +149,7 @@ def _problem(status: dict[str, Any], containers: dict[str, Any]) -> str | None:
         waiting, ended = state.get("waiting", {}), state.get("terminated")
         said = plain_line(str((ended or waiting).get("message", "")))
         if waiting.get("reason") in HOPELESS:
-            return f"The image of the container {name} cannot be had: {said}"
+            return f"The image of the container {name} cannot be pulled: {said}"
         if name == AGENT and ended and ended.get("reason") in ("StartError", "ContainerCannotRun"):
             return f"The image has no /bin/sh that can be started: {said}"
     if status.get("phase") == "Failed":
@@ -170,4 +170,4 @@ def _no_report(status: dict[str, Any]) -> str:
     if scheduled.get("status") == "True":
         return "The pod has a node but has reported nothing: see whether that node is Ready."
     said = plain_line(str(scheduled.get("message", ""))).rstrip(".")
-    return f"The pod has got no node in time: {said or 'see whether the cluster has a scheduler'}."
+    return f"The pod was not scheduled in time: {said or 'check that the cluster has a scheduler'}."

@@ -24,7 +24,7 @@ class _KindName(click.ParamType[Kind]):
         """Return the kind."""
         found = _KINDS.get(str(value).lower())
         if found is None:
-            self.fail(f'"{value}" is no kind: write workpackages, subtasks or classes', param, ctx)
+            self.fail(f'"{value}" is not a kind: use workpackages, subtasks or classes', param, ctx)
         return found
 
     def shell_complete(

@@ -29,7 +29,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | N
         return None
     found = _DURATION.fullmatch(text)
     if not found or not any(found.groups()):
-        raise click.BadParameter(f'"{text}" is no duration: write 90s, 30m or 1h30m.')
+        raise click.BadParameter(f'"{text}" is not a duration: write 90s, 30m or 1h30m.')
     return sum(float(part or 0) * unit for part, unit in zip(found.groups(), _UNITS, strict=True))
 
 

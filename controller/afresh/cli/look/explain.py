@@ -76,7 +76,7 @@ def _parts(explained: Explanation) -> Iterator[tuple[str, str, Style]]:
         hides = f", which would show {missing.hides}" if missing.hides else ""
         yield "" if number else "Not seen", f"{missing.what}{hides}", Style.WARNING
     if explained.operators is not None:
-        said = "; ".join(explained.operators) or "no Deployment of an operator is to be seen"
+        said = "; ".join(explained.operators) or "no Deployment of an operator was found"
         yield "Operator", said, Style.PLAIN if explained.operators else Style.BAD
 
 
@@ -85,7 +85,7 @@ def _next(explained: Explanation) -> Iterator[tuple[str, str, Style]]:
         yield "Next", "The next step depends on what you may not see.", Style.WARNING
         return
     yield "Rule", f"{explained.next.rule}: {explained.next.fact}", Style.PLAIN
-    for number, action in enumerate(explained.next.actions or ("nothing is to be done",)):
+    for number, action in enumerate(explained.next.actions or ("nothing to do",)):
         yield "" if number else "Next", action, Style.PLAIN
     if explained.next.status != explained.recorded:
         yield "Then", _phase_and_reason(explained.next.status), Style.LIVE
