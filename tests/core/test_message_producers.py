@@ -89,7 +89,7 @@ def of_git_cases() -> Iterator[Any]:
 
 
 MODEL = {
-    ModelFault.KEY_REFUSED: ('"anthropic"', "correct its key api-key."),
+    ModelFault.KEY_REFUSED: ('"anthropic"', "correct its entry api-key."),
     ModelFault.NO_CREDIT: ('"anthropic"', "add credit or change the key."),
     ModelFault.RATE_LIMITED: ('"anthropic"', "or check spec.endpoint of the AgentClass."),
     ModelFault.UNAVAILABLE: ("endpoint", "or check spec.endpoint of the AgentClass."),
@@ -190,7 +190,7 @@ CASES = [
     pytest.param(
         lambda *_: push.moved(ORDER, ["a" * 5000, "b.py"]).message,
         "The work contradicts",
-        "it is done again on top of that.",
+        "it is done again on top of those changes.",
         id="conflict",
     ),
     pytest.param(

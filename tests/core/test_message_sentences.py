@@ -28,7 +28,7 @@ NO_REMEDY = frozenset(
         "The episode ended before it came to this subtask.",
         "The agent did not start before its deadline.",
         "The plan on the branch is being brought in line with the status.",
-        "The log of the runner says why.",
+        "The log of the runner shows why.",
         f"The episode of {HOLE} is being stopped.",
         f"{HOLE}: a fresh agent works on it.",
         f"The server of {HOLE} refuses {HOLE}.",

@@ -125,8 +125,8 @@ CASES = [
             id=f"verify {code}",
         )
         for code, remedy in {
-            124: "raise its timeoutSeconds, or have it do less.",
-            137: "raise spec.resources.limits.memory, or have it need less.",
+            124: "raise its timeoutSeconds, or make it do less.",
+            137: "raise spec.resources.limits.memory, or make it use less.",
             127: "use an image that has it.",
             1: "then add guidance or correct the command.",
         }.items()

@@ -280,5 +280,5 @@ async def test_refusal_of_the_gateway_has_the_form_of_the_api():
         assert answer.status == 403
         error = (await answer.json())["error"]
 
-    assert error["message"] == "Only requests for the model pass."
+    assert error["message"] == "Only requests to the model are allowed."
     assert error["status"] == "INVALID_ARGUMENT"

@@ -7,7 +7,12 @@ import pytest
 from aiohttp import web
 
 from afresh.contract.order import Budget
-from afresh.episode.gateway.answer_reader import EVENT_LIMIT, MESSAGE_LIMIT, AnswerReader, Room
+from afresh.episode.gateway.answer_reader import (
+    EVENT_LIMIT,
+    MESSAGE_LIMIT,
+    AnswerReader,
+    MemoryQuota,
+)
 from tests.episode.gateway_client import talking_to
 from tests.episode.test_gateway_openai import (
     API,
@@ -68,8 +73,8 @@ async def test_answer_that_is_too_long_to_be_read_is_a_turn_and_uses_what_its_by
 
 async def test_answer_for_which_there_is_no_room_is_counted_by_its_bytes_until_there_is_some():
     message = json.dumps(COMPLETION).encode()
-    room = Room(2 * len(message) - 1)
-    readers = [AnswerReader(API, "application/json", room) for _ in range(3)]
+    quota = MemoryQuota(2 * len(message) - 1)
+    readers = [AnswerReader(API, "application/json", quota) for _ in range(3)]
     for reader in readers[:2]:
         reader.feed(message)
     for reader in readers[:2]:
@@ -84,7 +89,7 @@ async def test_answer_for_which_there_is_no_room_is_counted_by_its_bytes_until_t
 
 async def test_event_for_which_there_is_no_room_is_counted_by_its_bytes():
     event = server_sent({"type": "response.completed", "response": response("x", usage=USED)})
-    reader = AnswerReader(API, "text/event-stream", Room(20))
+    reader = AnswerReader(API, "text/event-stream", MemoryQuota(20))
     reader.feed(event[:60])
     reader.feed(event[60:])
 

@@ -104,7 +104,7 @@ async def test_request_that_has_the_provider_reach_out_is_refused_in_the_apis_fo
         status, told = await talk.ask(body, path)
 
     assert status == 400
-    assert "may reach nothing outside" in json.loads(told)["error"]["message"]
+    assert "must not use other services" in json.loads(told)["error"]["message"]
     assert talk.provider.asked == []
     assert talk.usage.turns == 0
 

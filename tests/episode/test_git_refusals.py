@@ -26,7 +26,7 @@ def rejecting(remote: Remote, words: str) -> None:
             "GitLab: You are not allowed to push code to protected branches on this project.",
             Outcome.CONFIG,
             'The server of {url} refuses to update branch "afresh/demo"; '
-            "allow it, or make the WorkPackage anew with another spec.repository.branch.",
+            "allow it, or recreate the WorkPackage with another spec.repository.branch.",
             id="a protected branch",
         ),
         pytest.param(
@@ -39,7 +39,7 @@ def rejecting(remote: Remote, words: str) -> None:
         pytest.param(
             "Commits must have verified signatures.",
             Outcome.CONFIG,
-            'The server of {url} takes only signed commits on branch "afresh/demo"; '
+            'The server of {url} accepts only signed commits on branch "afresh/demo"; '
             "name a key that it knows in spec.repository.signing of the WorkPackage.",
             id="a commit without a signature",
         ),

@@ -47,8 +47,8 @@ def test_program_that_believes_no_refusal_is_ended_with_the_reason_of_its_provid
 
     assert pod.result.outcome is Outcome.AUTH, pod.log
     assert pod.result.message == (
-        'The model\'s endpoint refuses the key of Secret "anthropic" in namespace "team-a"; '
-        "correct its key api-key."
+        'The model\'s endpoint refuses the key in Secret "anthropic" in namespace "team-a"; '
+        "correct its entry api-key."
     )
     # Asked twice, then refused by the gateway: a 400 is what programs do not repeat a request for.
     assert pod.log.count("HTTP Error 401") == 2

@@ -97,6 +97,6 @@ def test_branch_that_is_deleted_between_two_subtasks_is_a_conflict_that_says_so(
         ("T002", Outcome.CONFLICT, False),
     ], pod.log
     assert report.results[1].message.startswith(
-        'The branch "afresh/demo" was deleted by somebody else; push it again '
+        'The branch "afresh/demo" was deleted by someone else; push it again '
     )
     assert remote.head(BRANCH) is None

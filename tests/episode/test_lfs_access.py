@@ -78,7 +78,7 @@ def test_server_by_ssh_without_lfs_is_said_to_speak_none(
     order = replace(order, repository=replace(order.repository, lfs=True))
     runner = LoneRunner.create(tmp_path / "runner", order, secret)
 
-    with pytest.raises(SubtaskStopped, match="does not speak Git LFS") as caught:
+    with pytest.raises(SubtaskStopped, match="does not offer Git LFS") as caught:
         shown(runner.git, order, runner.fetch().head)
 
     assert caught.value.outcome is Outcome.CONFIG

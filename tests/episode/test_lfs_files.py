@@ -139,7 +139,7 @@ def test_file_pushed_by_the_real_client_is_shown_whole(
     ("status", "want", "words"),
     [
         pytest.param(403, Outcome.AUTH, "denies access", id="denied"),
-        pytest.param(404, Outcome.CONFIG, "does not speak Git LFS", id="no LFS there"),
+        pytest.param(404, Outcome.CONFIG, "does not offer Git LFS", id="no LFS there"),
         pytest.param(503, Outcome.INFRASTRUCTURE, "cannot be reached", id="out of order"),
         pytest.param(507, Outcome.CONFIG, "no room left", id="full"),
     ],

@@ -10,16 +10,16 @@ from afresh.contract.words import Outcome
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, TokenCounts
 from afresh.episode.gateway.model_faults import CROWDED, with_use
-from afresh.episode.gateway.request_reading import Wish
+from afresh.episode.gateway.request_reading import GenerationParameters
 from afresh.episode.gateway.usage_totals import Peak
 from tests.episode.gateway_client import PRICE
 
-WISH = Wish(output_tokens=2000)
+PARAMETERS = GenerationParameters(output_tokens=2000)
 RESULT = Result(id="T001", outcome=Outcome.SUCCESS, warnings=("Another one.",))
 
 
-def begun(meter: Meter, size: int = 0, wish: Wish = WISH) -> Turn:
-    turn = meter.begin(wish, size)
+def begun(meter: Meter, size: int = 0, parameters: GenerationParameters = PARAMETERS) -> Turn:
+    turn = meter.begin(parameters, size)
     assert turn
     return turn
 
@@ -51,33 +51,37 @@ def test_second_request_waits_where_the_budget_may_not_be_enough_for_both(
     meter = Meter(20, (PRICE,), budget)
     first, second = sizes
     with begun(meter, first):
-        got = meter.begin(WISH, second)
+        got = meter.begin(PARAMETERS, second)
 
     assert (got is not None) is want
-    assert meter.begin(WISH, second), "a request that is alone passes"
+    assert meter.begin(PARAMETERS, second), "a request that is alone passes"
 
 
 @pytest.mark.parametrize(
-    ("wish", "want"),
+    ("parameters", "want"),
     [
-        pytest.param(Wish(), 32_768, id="what models can say at once"),
-        pytest.param(Wish(model="small"), 2000, id="a quarter of the window"),
-        pytest.param(Wish(model="known"), 5000, id="what the price list says"),
-        pytest.param(Wish(output_tokens=10**6), 10**6, id="what the request says"),
-        pytest.param(Wish(output_tokens=7000, answers=3), 7000, id="each of several answers"),
+        pytest.param(GenerationParameters(), 32_768, id="what models can say at once"),
+        pytest.param(GenerationParameters(model="small"), 2000, id="a quarter of the window"),
+        pytest.param(GenerationParameters(model="known"), 5000, id="what the price list says"),
+        pytest.param(GenerationParameters(output_tokens=10**6), 10**6, id="what the request says"),
+        pytest.param(
+            GenerationParameters(output_tokens=7000, answers=3), 7000, id="each of several answers"
+        ),
     ],
 )
-def test_answer_may_take_what_the_request_or_the_price_list_says(wish: Wish, want: int):
+def test_answer_may_take_what_the_request_or_the_price_list_says(
+    parameters: GenerationParameters, want: int
+):
     prices = (
         Price(model="small", context_window_tokens=8000),
         Price(model="known", max_output_tokens=5000),
     )
-    with begun(Meter(20, prices, Budget(max_tokens=10**7)), wish=wish) as turn:
+    with begun(Meter(20, prices, Budget(max_tokens=10**7)), parameters=parameters) as turn:
         pass
 
     assert turn.reserved
     assert turn.reserved.limit == want
-    assert turn.reserved.output == want * wish.answers
+    assert turn.reserved.output == want * parameters.answers
 
 
 def test_dense_text_is_expected_to_be_as_dense_again():
@@ -92,7 +96,7 @@ def test_dense_text_is_expected_to_be_as_dense_again():
 def test_turn_limit_is_told_to_a_request_that_would_have_to_wait():
     meter = Meter(1, (), Budget(max_tokens=2000))
     with begun(meter, 400), pytest.raises(NothingLeft):
-        meter.begin(WISH, 400)
+        meter.begin(PARAMETERS, 400)
 
     assert meter.limit_reached
 

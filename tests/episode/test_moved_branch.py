@@ -69,7 +69,7 @@ def test_contradicting_change_of_somebody_else_is_a_conflict_and_stays(pod: Pod,
 
     assert pod.result.outcome is Outcome.CONFLICT, pod.log
     assert pod.result.message == (
-        'The work contradicts what others have pushed to the branch "afresh/demo" in hello.txt; it '
+        'The work conflicts with what others pushed to the branch "afresh/demo" in hello.txt; it '
         "is done again on top of that."
     )
     assert pod.result.unpushed

@@ -128,7 +128,7 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
             make_task(verify=Verify(command=("sleep", "60"), timeout_seconds=1)),
             Outcome.VERIFY_FAILED,
             "The acceptance command did not end within its time limit on the committed files; "
-            "raise its timeoutSeconds, or have it do less.",
+            "raise its timeoutSeconds, or make it do less.",
             id="the acceptance command does not end",
         ),
         pytest.param(

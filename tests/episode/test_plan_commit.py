@@ -202,7 +202,7 @@ def test_branch_that_moves_every_time_is_given_up_as_a_conflict(
         push(runner, blocked(runner.order))
 
     assert ended.value.outcome is Outcome.CONFLICT
-    assert ended.value.message.startswith(f'The branch "{BRANCH}" was changed by somebody else; ')
+    assert ended.value.message.startswith(f'The branch "{BRANCH}" was changed by someone else; ')
     assert len((tmp_path / "tries").read_text().split()) == MOST_TRIES
     assert set(remote.subjects(BRANCH)) == {"Other", "Add files"}
 

@@ -8,7 +8,7 @@ import pytest
 from afresh.contract.order import PlanLine
 from afresh.contract.report import REPORT_MAX_BYTES, Report, fit
 from afresh.contract.words import Marker, Outcome
-from afresh.episode.git.recorded_commits import MOST_TOLD
+from afresh.episode.git.recorded_commits import MOST_REPORTED
 from afresh.episode.sync import run_sync
 from tests.episode.lone_runner import BRANCH, LoneRunner, order_for
 from tests.episode.pod import Pod, make_order, make_task
@@ -127,7 +127,7 @@ def test_of_many_so_many_are_told_as_a_report_holds(remote: Remote, tmp_path: Pa
 
     report, _ = sync(remote, tmp_path, done(good, "T000"), *lines)
 
-    assert report.missing == tuple(line.commit for line in lines[:MOST_TOLD])
+    assert report.missing == tuple(line.commit for line in lines[:MOST_REPORTED])
     assert len(fit(report).encode()) <= REPORT_MAX_BYTES
 
 

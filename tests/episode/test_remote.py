@@ -113,14 +113,14 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
             {"base_ref": "trunk"},
             Outcome.CONFIG,
             'The repository {url} has no ref "trunk"; '
-            "push it, or make the WorkPackage anew with another spec.repository.baseRef.",
+            "push it, or recreate the WorkPackage with another spec.repository.baseRef.",
             id="the base does not exist",
         ),
         pytest.param(
             {"url": "{server}/nothing.git"},
             Outcome.CONFIG,
             "The repository {server}/nothing.git is not found, or its credentials may not see it; "
-            "correct spec.repository.secretName, or make the WorkPackage anew with another "
+            "correct spec.repository.secretName, or recreate the WorkPackage with another "
             "spec.repository.url.",
             id="the repository does not exist",
         ),
@@ -142,7 +142,7 @@ def test_base_that_is_a_commit_id_works_for_the_first_and_the_next_subtask(
             {"url": "file:///etc"},
             Outcome.CONFIG,
             "The repository file:///etc is not found, or its credentials may not see it; "
-            "correct spec.repository.secretName, or make the WorkPackage anew with another "
+            "correct spec.repository.secretName, or recreate the WorkPackage with another "
             "spec.repository.url.",
             id="the URL is a path of the runner",
         ),
@@ -208,7 +208,7 @@ def test_server_that_refuses_the_branch_is_a_matter_of_configuration(pod: Pod, r
     assert pod.result.outcome is Outcome.CONFIG, pod.log
     assert pod.result.message == (
         f'The server of {remote.url} refuses to update branch "afresh/demo"; '
-        "allow it, or make the WorkPackage anew with another spec.repository.branch. Details: "
+        "allow it, or recreate the WorkPackage with another spec.repository.branch. Details: "
         "The verified work of T001 could not be kept either and is lost: The server of "
         f"{remote.url} refuses refs/afresh/team-a/demo/T001."
     )

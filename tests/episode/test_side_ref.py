@@ -171,7 +171,7 @@ def test_repository_that_is_gone_costs_a_sentence_without_its_password(
 
     assert keep(lost, start, "hello") == (
         f"The unfinished work is not kept. The repository {url} is not found, or its credentials "
-        "may not see it; correct spec.repository.secretName, or make the WorkPackage anew with "
+        "may not see it; correct spec.repository.secretName, or recreate the WorkPackage with "
         "another spec.repository.url."
     )
 
@@ -182,7 +182,7 @@ def test_trusted_repository_that_is_broken_costs_a_sentence(runner: LoneRunner):
 
     sentence = side_ref.keep(runner.context, TASK, start.head, "1" * 40)
 
-    assert sentence == "The unfinished work is not kept. The log of the runner says why."
+    assert sentence == "The unfinished work is not kept. The log of the runner shows why."
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def fields(stage: PipelineStage, context: type[ast.expr_context]) -> set[str]:
     }
 
 
-def told(stage: PipelineStage, method: str) -> set[str]:
+def reported_as(stage: PipelineStage, method: str) -> set[str]:
     """What the stage's file hands to this method of the reporter."""
     return {
         str(node.args[0].value)
@@ -80,8 +80,8 @@ def test_what_a_stage_needs_is_given_by_an_earlier_one(pipeline: tuple[PipelineS
 def test_a_stage_tells_the_names_and_the_phases_of_its_row_and_no_others(
     stage: PipelineStage,
 ) -> None:
-    assert told(stage, "stage") == set(stage.tells)
-    assert told(stage, "reached") == set(stage.phases)
+    assert reported_as(stage, "stage") == set(stage.may_report)
+    assert reported_as(stage, "reached") == set(stage.phases)
 
 
 def test_every_phase_of_a_report_is_reached_in_a_stage_or_by_the_runner() -> None:

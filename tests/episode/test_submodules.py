@@ -106,7 +106,7 @@ def test_commit_that_the_submodules_repository_lacks_starts_no_agent_and_names_i
 
     assert pod.result.outcome is Outcome.CONFIG
     assert "Details: vendor/lost" in (pod.result.message or "")
-    assert f"it does not give out commit {missing[:12]}" in (pod.result.message or "")
+    assert f"its server does not provide commit {missing[:12]}" in (pod.result.message or "")
     assert remote.head(BRANCH) is None
 
 
@@ -118,7 +118,9 @@ def test_submodules_repository_is_not_there_says_which_address(
     pod.run(ordered(remote, "echo hello > hello.txt", Submodule(path=PLACE, url=url)))
 
     assert pod.result.outcome is Outcome.CONFIG
-    assert f"from {url} cannot be had: there is no such repository" in (pod.result.message or "")
+    assert f"from {url} cannot be fetched: there is no such repository" in (
+        pod.result.message or ""
+    )
     assert "spec.repository.submodules" in (pod.result.message or "")
 
 

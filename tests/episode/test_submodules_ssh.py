@@ -8,7 +8,7 @@ import pytest
 
 from afresh.contract.order import Order, Submodule
 from afresh.contract.words import Outcome
-from afresh.episode.git.overlay import shown
+from afresh.episode.git.overlay import tree_to_check_out
 from afresh.episode.stopped import SubtaskStopped
 from tests.episode.linking import PLACE, link, linked
 from tests.episode.lone_runner import BRANCH, LoneRunner, over_ssh
@@ -42,7 +42,7 @@ class Places:
     def tree(self, url: str = "") -> str:
         """The files below the submodule that the newest commit shows. Raises Ended."""
         runner = LoneRunner.create(self.folder / "runner", *self.order(url))
-        tree = shown(runner.git, runner.order, runner.fetch().head)
+        tree = tree_to_check_out(runner.git, runner.order, runner.fetch().head)
         return runner.git.text("ls-tree", "-r", "--name-only", tree, "--", f"{PLACE}/")
 
 
@@ -105,7 +105,7 @@ def test_commit_that_the_server_lacks_is_named(places: Places) -> None:
     link(places.remote, PLACE, MISSING, places.library.url)
 
     with pytest.raises(
-        SubtaskStopped, match=f"it does not give out commit {MISSING[:12]}"
+        SubtaskStopped, match=f"its server does not provide commit {MISSING[:12]}"
     ) as caught:
         places.tree()
 

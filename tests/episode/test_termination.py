@@ -35,7 +35,9 @@ def test_term_while_the_agent_works_is_reported_at_once_and_leaves_nothing(
         report = pod.run(make_order(remote.url, BUSY, **place), terminate)
 
     assert pod.result.outcome is Outcome.INFRASTRUCTURE
-    assert pod.result.message == "The runner was told to stop; another episode follows by itself."
+    assert (
+        pod.result.message == "The runner was asked to stop; another episode starts automatically."
+    )
     assert pod.exit_code == 1
     assert at_the_end == [True]  # it stays after its report, or the kubelet would lose it
     assert got == [("Bearer a-projected-token", report)]

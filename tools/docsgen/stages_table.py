@@ -11,7 +11,7 @@ def render() -> str:
     """Return a row for each stage, in the order in which they are run."""
     only_sync = [stage for stage in SYNC if stage not in SUBTASK]
     rows = [
-        f"| {stage.name.replace('_', ' ')} | {_code(_told(stage))} | {_code(stage.phases)} "
+        f"| {stage.name.replace('_', ' ')} | {_code(_reported(stage))} | {_code(stage.phases)} "
         f"| {', '.join(item for item in Outcome if item in stage.outcomes) or '-'} |"
         for stage in (*SUBTASK, *only_sync)
     ]
@@ -19,8 +19,8 @@ def render() -> str:
     return "\n".join([*head, *rows])
 
 
-def _told(stage: PipelineStage) -> Iterable[str]:
-    return (*((stage.told,) if stage.told else ()), *stage.tells)
+def _reported(stage: PipelineStage) -> Iterable[str]:
+    return (*((stage.reported_as,) if stage.reported_as else ()), *stage.may_report)
 
 
 def _code(names: Iterable[str]) -> str:

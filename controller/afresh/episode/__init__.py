@@ -1,4 +1,5 @@
-"""The runner: what happens inside the pod of one episode.
+"""The runner: the program that carries out one episode inside its pod.
 
-Reads an Order, writes a Report. Standard library, and aiohttp for the gateway; never kubernetes.
+It reads an Order and writes a Report. It uses the standard library, and aiohttp for the gateway; it
+never imports kubernetes.
 """

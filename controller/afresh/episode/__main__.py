@@ -1,6 +1,6 @@
-"""`python3 -m afresh.episode`: the runner's container.
+"""The program of the runner's container: `python3 -m afresh.episode`.
 
-`--root DIRECTORY` puts every path of the pod below that directory.
+`--root DIRECTORY` places every path of the pod below that directory.
 """
 
 import os
@@ -42,5 +42,5 @@ def _run(paths: Paths) -> int:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stdout.flush()
-    # Not sys.exit: the gateway's thread need not be waited for.
+    # Not sys.exit, which would wait for the gateway's thread.
     os._exit(code)

@@ -1,7 +1,7 @@
 """Writes the agent program's own configuration below its HOME.
 
-In a batch, an earlier agent has written there: its links are not followed, and whatever is in the
-place of a file is removed. No other process may run there.
+In a batch, an earlier agent has written there. Its links are not followed, and anything that is in
+the place of a file to write is removed. No other process may be using HOME meanwhile.
 """
 
 import os
@@ -15,7 +15,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_home(home: Path, files: Mapping[str, str]) -> None:
-    """Write `files`, by their paths relative to `home`, readable by this user alone."""
+    """Write `files`, a mapping from paths relative to `home` to contents, with mode 0600."""
     for name, content in files.items():
         *folders, last = PurePosixPath(name).parts
         place = home

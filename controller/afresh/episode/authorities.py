@@ -1,7 +1,8 @@
-"""The certificate authorities that the programs in the pod trust: the public ones and the class's.
+"""The certificate authorities that the programs in the pod trust.
 
-Owns the file that agent and verify find on their control volumes, which they cannot write to. The
-gateway reads the class's ConfigMap itself.
+These are the public ones and those of the AgentClass. Owns the bundle file that agent and verify
+find on their control volumes, which they cannot write to. The gateway reads the class's ConfigMap
+itself.
 """
 
 import contextlib
@@ -13,9 +14,10 @@ PUBLIC = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def share_authorities(paths: Paths, public: Path = PUBLIC) -> None:
-    """Write the bundle for agent and verify, where the class names one; else do nothing.
+    """Write the bundle for agent and verify if the class names a ConfigMap; else do nothing.
 
-    To be called before the containers greet: their scripts look for the file when they begin.
+    Call it before the first command runs in a container: each script looks for the file when it
+    starts.
     """
     if not paths.authorities.is_dir():
         return

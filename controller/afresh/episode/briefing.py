@@ -19,10 +19,10 @@ POINTERS = ("AGENTS.md", "specs/")
 
 
 def plan_on_branch(order: Order, start: BranchStart, text: str) -> tuple[PlanLine, ...]:
-    """Return the Order's plan with the markers that the branch gives to it at `start`.
+    """Return the Order's plan with the markers that the branch shows at `start`.
 
-    `text` is the plan file there. It counts only if the package has committed on the branch:
-    otherwise it is what another package has left behind. A running subtask is a pending one.
+    `text` is the plan file there. It is used only if the package has commits on the branch:
+    otherwise another package left it behind. A subtask that is marked as running becomes pending.
     """
     done = {commit.trailers.get(SUBTASK) for commit in _own(order, start.commits)}
     markers = dict.fromkeys(done, Marker.DONE) | (_markers(text) if done else {})
@@ -30,13 +30,13 @@ def plan_on_branch(order: Order, start: BranchStart, text: str) -> tuple[PlanLin
 
 
 def planned(order: Order, task: Task, marker: Marker) -> str:
-    """Return the plan of the Order with this subtask's marker."""
+    """Return the text of the Order's plan file, with `marker` on the line of `task`."""
     text = plan_file.render(plan_file.Plan(goal=order.goal, lines=order.plan))
     return plan_file.with_marker(text, task.id, marker)
 
 
 def with_markers_of(text: str, order: Order) -> Order:
-    """Return the Order with the markers of a plan file; other lines stay as they are."""
+    """Return the Order with the markers of a plan file; lines that it lacks stay unchanged."""
     markers = _markers(text)
     plan = tuple(replace(line, marker=markers.get(line.id, line.marker)) for line in order.plan)
     return replace(order, plan=plan)
@@ -45,7 +45,10 @@ def with_markers_of(text: str, order: Order) -> Order:
 def brief_for(
     order: Order, task: Task, start: BranchStart, plan: tuple[PlanLine, ...], worktree: Path
 ) -> str:
-    """Return the brief for `task`. `worktree` must be as laid out, with no agent in it yet."""
+    """Return the brief for `task`.
+
+    `worktree` must be laid out already, and no agent may have run in it yet.
+    """
     return write_brief(
         BriefParts(
             goal=order.goal,
@@ -62,7 +65,7 @@ def brief_for(
 
 
 def _facts(order: Order, task: Task, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
-    """What other subtasks have done. This subtask is left out: that would be history."""
+    """Return what other subtasks have done. This subtask's own commits would be history (S1)."""
     newest: dict[str, Commit] = {}
     for commit in _own(order, commits):
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)

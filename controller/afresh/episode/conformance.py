@@ -1,8 +1,8 @@
-"""`python3 -m afresh.episode.conformance`: tries an agent's image from the runner's container.
+"""Tests an agent's image from the runner's container: `python3 -m afresh.episode.conformance`.
 
-Owns how each requirement of `contract.conformance` is tried, by the means of an episode: the shim
-in the image, the control volume, the worktree, the adapter's call and the gateway, here with an
-endpoint that nothing listens on. No model, no key and no repository is needed.
+Owns how each requirement of `contract.conformance` is tested. It uses the same parts as an episode:
+the shim in the image, the control volume, the worktree, the adapter's command and the gateway, here
+with an endpoint on which nothing listens. It needs no model, no key and no repository.
 """
 
 import shlex
@@ -33,7 +33,7 @@ from afresh.episode.paths import Paths
 from afresh.episode.reporting.log import Log
 from afresh.episode.reporting.redact import Redactor
 
-# Nothing listens there: a request for the model fails at once.
+# Nothing listens at this address, so a request for the model fails at once.
 NOWHERE = "http://127.0.0.1:9"
 BRIEF = "# T001 Say hello\nWrite nothing. Answer with the word hello.\n"
 README = "README.md"
@@ -50,24 +50,24 @@ FOUND = {
 
 
 @dataclass(slots=True)
-class _Said:
-    """The output and the exit code of a command in the image; without a code it did not end."""
+class _CommandOutput:
+    """The last line and the exit code of a command in the image; no code: it did not end."""
 
     code: int | None = None
     last: str = ""
 
     def add(self, line: str) -> None:
-        """Keep the last line that is not empty, for people."""
+        """Keep the line, shortened for display, unless it is empty."""
         self.last = one_line(line)[:DETAIL] or self.last
 
     @property
     def problem(self) -> str:
-        """Why it failed."""
+        """Why the command failed."""
         return self.last or f"exit code {self.code}"
 
 
 class ImageTrial:
-    """One trial of the image that the agent's container runs."""
+    """One test run of the image of the agent's container."""
 
     def __init__(self, agent: Agent, paths: Paths) -> None:
         self._agent = agent
@@ -79,7 +79,7 @@ class ImageTrial:
         self._version = ""
 
     def findings(self) -> Iterator[Finding]:
-        """Try the requirements in their order."""
+        """Test the requirements and yield a finding for each, in their order."""
         tried: dict[Requirement, Callable[[], Finding]] = {
             **{item: self._found(item, text) for item, text in FOUND.items()},
             conformance.MODEL: self._model,
@@ -99,7 +99,7 @@ class ImageTrial:
             yield found
 
     def close(self) -> None:
-        """Let the agent's container end."""
+        """Tell the agent's container to end."""
         self._control.leave()
 
     def _shell(self) -> Finding:
@@ -108,14 +108,14 @@ class ImageTrial:
         try:
             self._control.greet()
         except ContainerRefused as refusal:
-            reason = "it can set no limit of processes" if str(refusal) == "pids" else str(refusal)
+            reason = "it cannot limit processes" if str(refusal) == "pids" else str(refusal)
             return _failed(conformance.SHELL, reason)
         except ContainerGone:
-            return _failed(conformance.SHELL, "it ended as soon as it was started")
+            return _failed(conformance.SHELL, "the container ended immediately after it started")
         return _passed(conformance.SHELL)
 
     def _lay_out(self) -> None:
-        """A worktree as an episode's, with one file."""
+        """Lay out a worktree like that of an episode, with one file."""
         git = GitRepository(git_dir=self._paths.git_dir)
         git.create()
         index = git.git_dir / "conformance"
@@ -131,7 +131,7 @@ class ImageTrial:
         def look() -> Finding:
             if item is conformance.STARTS and not self._adapter.version:
                 return Finding(
-                    id=item.id, verdict=CheckResult.NOT_TRIED, detail="any program will do"
+                    id=item.id, verdict=CheckResult.NOT_TRIED, detail="any program is accepted"
                 )
             words = text.format(program=shlex.quote(self._program))
             said = self._run(item, Launch(argv=("/bin/sh", "-c", words)), SHORT_SECONDS)
@@ -144,7 +144,9 @@ class ImageTrial:
     def _model(self) -> Finding:
         item, name = conformance.MODEL, gateway_api(self._agent)
         if name is None:
-            return Finding(id=item.id, verdict=CheckResult.NOT_TRIED, detail="it needs no gateway")
+            return Finding(
+                id=item.id, verdict=CheckResult.NOT_TRIED, detail="the agent needs no gateway"
+            )
         upstream = Upstream(
             api=api_of(name),
             endpoint=NOWHERE,
@@ -162,13 +164,13 @@ class ImageTrial:
         finally:
             gateway.close()
         if meter.last_fault is None:
-            return _failed(item, f"it has asked for no answer of the model: {said.problem}")
+            return _failed(item, f"it sent no request to the model: {said.problem}")
         if said.code is None:
-            return _failed(item, "it goes on asking although the model cannot be reached")
+            return _failed(item, "it keeps sending requests although the model is unreachable")
         return _passed(item)
 
     def _clean(self) -> Finding:
-        """What an episode would commit: the files that are not files of the program itself."""
+        """Look for files that an episode would commit: all but the program's own files."""
         git = GitRepository(git_dir=self._paths.git_dir)
         git.exclude((*self._adapter.program_files, f"/{worktree.STATE}/", f"/{README}"))
         ignored = f"--exclude-from={git.git_dir / 'info' / 'exclude'}"
@@ -179,7 +181,7 @@ class ImageTrial:
 
     def _ends(self) -> Finding:
         item = conformance.ENDS
-        return _passed(item) if self._control.clear() else _failed(item, "a process is left")
+        return _passed(item) if self._control.clear() else _failed(item, "a process keeps running")
 
     def _pinned(self) -> Finding:
         item, wanted = conformance.VERSION, self._adapter.version
@@ -189,8 +191,8 @@ class ImageTrial:
             return _passed(item, wanted)
         return _failed(item, f"the adapter is tested with {wanted}; the image has {self._version}")
 
-    def _run(self, item: Requirement, launch: Launch, seconds: int) -> _Said:
-        said = _Said()
+    def _run(self, item: Requirement, launch: Launch, seconds: int) -> _CommandOutput:
+        said = _CommandOutput()
 
         def take(line: OutputLine) -> None:
             said.add(line.text)
@@ -198,13 +200,13 @@ class ImageTrial:
 
         out, err = LineSink(take), LineSink(take)
         script = Script(
-            argv=launch.argv, seen=self._paths.agent_sees, environment=launch.environment
+            argv=launch.argv, paths=self._paths.agent_paths, environment=launch.environment
         ).text()
         command = Command(name=item.id, script=script, limit=seconds, stdin=launch.stdin)
         try:
             ending = self._control.run(command, out, err, lambda: None)
         except ContainerGone:
-            said.add("the container has ended")
+            said.add("the container ended")
             return said
         out.end()
         err.end()
@@ -221,7 +223,10 @@ def _failed(item: Requirement, detail: str) -> Finding:
 
 
 def main(arguments: list[str]) -> int:
-    """Try the image; the findings are the termination message. Returns 0 if it conforms."""
+    """Test the image and write the findings as the termination message.
+
+    Returns the exit code: 0 if the image conforms, else 1.
+    """
     paths = Paths.under(Path(arguments[1]).resolve()) if arguments[:1] == ["--root"] else Paths()
     trial = ImageTrial(read_order(paths).agent, paths)
     findings = Findings(findings=tuple(trial.findings()))

@@ -1,6 +1,6 @@
-"""The context that every stage of one episode is given.
+"""The context that is passed to every stage of one episode.
 
-Owns no behaviour; `run` builds it once.
+It has no behaviour of its own; `run` builds it once.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from afresh.episode.paths import Paths
 from afresh.episode.reporting.log import Log
 from afresh.episode.reporting.reporter import Reporter
 
-# The commands that the agent's container and verify's run.
+# The names of the commands that run in the containers of agent and verify.
 SETUP = "setup"
 AGENT = "agent"
 VERIFY = "verify"
@@ -22,7 +22,7 @@ FIND = "find"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeContext:
-    """The Order, the paths, and the objects by which stages act."""
+    """The Order, the paths, and the objects that stages use to act."""
 
     order: Order
     paths: Paths

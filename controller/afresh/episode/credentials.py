@@ -1,7 +1,7 @@
-"""Reads the mounted Secrets, says which one is missing, and hands git its own.
+"""Reads the mounted Secrets, reports what they lack, and writes the credentials that git reads.
 
-Owns every sentence about a Secret that lacks something. No value leaves this file but
-into the private files that git reads, to the gateway, and to the redactor.
+Owns every message about a Secret that lacks something. Values leave this file only for the private
+files that git reads, for the gateway, and for the redactor.
 """
 
 import base64
@@ -24,7 +24,10 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretMount:
-    """A Secret as a directory of files. Mounts are optional: a missing Secret is an empty one."""
+    """A Secret, mounted as a directory of files.
+
+    Mounts are optional, so the directory of a missing Secret is empty.
+    """
 
     name: str
     namespace: str
@@ -32,14 +35,14 @@ class SecretMount:
     directory: Path
 
     def find(self, key: str) -> str | None:
-        """Return the value under `key` without surrounding white space, if there is one."""
+        """Return the value under `key` without surrounding white space; None if it has none."""
         path = self.directory / key
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
     def require_any(self) -> None:
-        """Make sure that there is a key at all. Raises SubtaskStopped with what to correct."""
+        """Raise SubtaskStopped, with what to correct, if the Secret has no key at all."""
         if not any(path.is_file() for path in _listed(self.directory)):
             raise SubtaskStopped(
                 Outcome.CONFIG,
@@ -48,7 +51,7 @@ class SecretMount:
             )
 
     def require(self, key: str) -> str:
-        """Return the value under `key`. Raises SubtaskStopped with what to correct."""
+        """Return the value under `key`. Raises SubtaskStopped, with what to correct."""
         value = self.find(key)
         if value is None:
             lacks = (
@@ -63,7 +66,7 @@ class SecretMount:
 
 
 def model_key(order: Order, paths: Paths) -> str:
-    """Return the key that the gateway adds. Raises SubtaskStopped if it is missing."""
+    """Return the key that the gateway adds to requests. Raises SubtaskStopped if it is missing."""
     name = order.agent.secret_name
     if name is None:
         raise SubtaskStopped(
@@ -74,17 +77,17 @@ def model_key(order: Order, paths: Paths) -> str:
 
 
 def require_variables(order: Order, paths: Paths) -> None:
-    """Make sure that the agent was given the variables of its Secret.
+    """Raise SubtaskStopped if the agent's container did not get the variables of its Secret.
 
-    Raises SubtaskStopped if it was not. The kubelet leaves a missing Secret out in silence; the
-    runner sees the same Secret as files.
+    The kubelet silently leaves out the variables of a missing Secret. The runner has the same
+    Secret mounted as files, and checks those.
     """
     if order.agent.secret_name:
         _model_secret(order, paths, order.agent.secret_name).require_any()
 
 
 def known_secrets(paths: Paths) -> list[str]:
-    """Return every secret value that the runner can see, for the redactor."""
+    """Return every secret value that is mounted in the runner, for the redactor."""
     values = [
         path.read_text(encoding="utf-8", errors="replace")
         for directory in (
@@ -130,7 +133,7 @@ def private(path: Path, content: str) -> None:
 
 def _http(secret: SecretMount, repository: Repository) -> str:
     site = urlsplit(repository.url)
-    # Sent at once: without it, git asks the server first and is refused each time.
+    # Sent with the first request: otherwise git first asks without it, and is refused each time.
     config = (
         f'[http "{site.scheme}://{site.netloc}/"]\n'
         f"\textraHeader = Authorization: Basic {_basic(secret)}\n"
@@ -145,7 +148,7 @@ def _authority(secret: SecretMount) -> str:
 
 
 def no_ssh_key(repository: Repository) -> SubtaskStopped:
-    """Return how the episode ends without a Secret for a repository by SSH."""
+    """Return the end of an episode whose repository is reached by SSH and that has no Secret."""
     return SubtaskStopped(
         Outcome.CONFIG,
         f"The repository {public_url(repository.url)} needs an SSH key; "
@@ -174,7 +177,7 @@ def _ssh(secret: SecretMount | None, repository: Repository, git_dir: Path) -> s
 
 
 def is_ssh(url: str) -> bool:
-    """Whether git goes to an address by SSH. scp's short form, user@host:path, has no scheme."""
+    """Whether git reaches `url` by SSH. scp's short form, user@host:path, has no scheme."""
     return url.startswith("ssh://") or "://" not in url
 
 

@@ -1,7 +1,7 @@
-"""The start of the runner: reads the Order, and starts git's fetch.
+"""The first steps of the runner: reads the Order and starts git's fetch.
 
-Owns that this comes first. Importing the rest of the runner takes as long as the fetch and is done
-meanwhile, so this file imports nothing that the fetch does not need.
+The fetch starts before anything else. Importing the rest of the runner takes as long as the fetch
+and is done meanwhile, so this file imports nothing that the fetch does not need.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from afresh.episode.git.repository import GitRepository, RunningGit
 from afresh.episode.paths import Paths
 from afresh.episode.stopped import SubtaskStopped
 
-if TYPE_CHECKING:  # needed only with a claim for it
+if TYPE_CHECKING:  # needed only if the repository has a claim for its mirror
     from afresh.episode.git.mirror import Mirror
 
 
@@ -31,9 +31,10 @@ class FetchUnderWay:
     mirror: "Mirror | None" = None
 
     def start(self) -> BranchStart:
-        """Wait for what the work starts from. Raises SubtaskStopped; see `fetching.fetch_start`.
+        """Wait for the fetch and return the commit that the work starts from.
 
-        Also raises the error that prevented the fetch.
+        Raises SubtaskStopped, as `fetching.fetch_start` does, or the error that prevented the
+        fetch.
         """
         if self.problem:
             raise self.problem
@@ -45,12 +46,12 @@ class FetchUnderWay:
             if self.mirror is None or not self.mirror.is_to_blame(ended.__cause__):
                 raise
         self.mirror.discard()
-        self.git.create_anew()
+        self.git.recreate()
         return fetching.fetch_start(self.git, self.order)
 
 
 def read_order(paths: Paths) -> Order:
-    """Read the Order. Raises OSError or ContractError."""
+    """Read the Order. Raises OSError if there is none, and ContractError if it is not valid."""
     order = codec.loads(Order, paths.order.read_text(encoding="utf-8"))
     if order.version != ORDER_VERSION:
         raise codec.ContractError(f"this runner knows no Order of version {order.version}")
@@ -58,7 +59,10 @@ def read_order(paths: Paths) -> Order:
 
 
 def begin_fetch(order: Order, paths: Paths) -> FetchUnderWay:
-    """Make the trusted repository, and begin to fetch what the Order's work starts from."""
+    """Create the trusted repository and start to fetch the commits that the work starts from.
+
+    Raises nothing: `FetchUnderWay.start` raises the error, once a Report can be written.
+    """
     git = GitRepository(git_dir=paths.git_dir)
     try:
         credentials.write_git_credentials(order, paths)

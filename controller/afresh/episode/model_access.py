@@ -1,6 +1,6 @@
 """Decides how the agent reaches its model: through the gateway, or directly.
 
-Owns the gateway's life around one run of the agent.
+Owns the lifetime of the gateway, which lasts for one run of the agent.
 """
 
 import contextlib
@@ -23,7 +23,10 @@ _PLACES = {
 
 
 def api_of(name: ModelApiName) -> ModelApi:
-    """Return the API of that name. The others would delay the start of every episode."""
+    """Return the API of that name.
+
+    Only its module is imported: the others would delay the start of every episode.
+    """
     module, kind = _PLACES[name]
     provider = importlib.import_module(f"afresh.episode.gateway.providers.{module}")
     api: ModelApi = getattr(provider, kind)()
@@ -32,7 +35,10 @@ def api_of(name: ModelApiName) -> ModelApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """`base_url` is None where the agent needs no gateway; `open` lets its requests pass."""
+    """How the agent reaches its model.
+
+    `base_url` is None if the agent needs no gateway; `open` lets its requests pass.
+    """
 
     base_url: str | None = None
     open: Callable[[], None] = lambda: None
@@ -40,9 +46,9 @@ class Access:
 
 @contextlib.contextmanager
 def open_access(context: EpisodeContext) -> Iterator[Access]:
-    """Have a gateway, if one is needed, until the block ends.
+    """Provide the access to the model, with a gateway if one is needed, until the block ends.
 
-    Raises SubtaskStopped without a key.
+    Raises SubtaskStopped if the key or the variables of the agent's Secret are missing.
     """
     agent = context.order.agent
     name = gateway_api(agent)
@@ -59,7 +65,7 @@ def open_access(context: EpisodeContext) -> Iterator[Access]:
         model=agent.model,
         authorities=context.paths.authorities,
         silence_seconds=agent.silence_seconds,
-        # What the provider's tools cost is not in the tokens of a price list.
+        # A price list by tokens does not cover what the provider's tools cost.
         allows_server_tools=agent.allows_server_tools and context.order.budget is None,
     )
     gateway = Gateway(upstream, context.meter, context.log, context.paths.gateway_port)
@@ -70,5 +76,5 @@ def open_access(context: EpisodeContext) -> Iterator[Access]:
 
 
 def _root(endpoint: str) -> str:
-    """Return what the API's paths are added to: many write an endpoint with their `/v1`."""
+    """Return the prefix of the API's paths: many users write an endpoint with its `/v1`."""
     return endpoint.rstrip("/").removesuffix("/v1")

@@ -1,6 +1,6 @@
-"""Collects what the agent left in `.afresh/outbox`, without following anything out of there.
+"""Reads the files that the agent left in `.afresh/outbox`, without following any link.
 
-The texts are the agent's: bounded here, redacted by the caller.
+The texts are the agent's. They are bounded in length here; the caller redacts them.
 """
 
 import os
@@ -18,7 +18,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
-    """The texts of the agent, by file name. None: no such file."""
+    """The agent's texts: each field is the file `<field>.md`, None if there is none."""
 
     blocked: str | None = None
     discovery: str | None = None
@@ -28,7 +28,7 @@ class Outbox:
 
 
 def collect(worktree: Path) -> Outbox:
-    """Read the outbox. Anything but a regular file in it is ignored."""
+    """Read the outbox. Anything in it that is not a regular file is ignored."""
     try:
         state = os.open(worktree / ".afresh", _DIRECTORY)
     except OSError:

@@ -1,6 +1,6 @@
-"""The paths of the pod, as the runner sees them and as the other containers do.
+"""The paths of the pod, as the runner and as the other containers see them.
 
-Owns no decision: the pod's own paths come from `contract.pod_layout`.
+Decides nothing: the paths themselves come from `contract.pod_layout`.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ SYSTEM_V = "/proc/sysvipc"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A container's own paths of what the runner shares with it.
+class ContainerPaths:
+    """The paths inside a container of what the runner shares with it.
 
-    `authorities` is a file that is there where the class has a caBundle.
+    `authorities` is a file that exists only if the AgentClass has a caBundle.
     """
 
     tree: Path
@@ -47,23 +47,26 @@ class Paths:
     termination_log: Path = Path(TERMINATION_LOG)
     message_queues: Path = Path(MESSAGE_QUEUES)
     system_v: Path = Path(SYSTEM_V)
-    agent_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
-    verify_sees: Seen = Seen(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
+    agent_paths: ContainerPaths = ContainerPaths(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
+    verify_paths: ContainerPaths = ContainerPaths(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     gateway_port: int = at.GATEWAY_PORT
 
     @property
     def agent_authorities(self) -> Path:
-        """The runner's name for the file that the agent trusts."""
+        """The runner's path of the agent's file of certificate authorities."""
         return self.agent_control / at.AUTHORITIES_NAME
 
     @property
     def verify_authorities(self) -> Path:
-        """The same for verify."""
+        """The runner's path of verify's file of certificate authorities."""
         return self.verify_control / at.AUTHORITIES_NAME
 
     @classmethod
     def under(cls, root: Path) -> "Paths":
-        """Return the same tree below `root`, seen alike by everybody, with a free gateway port."""
+        """Return the same paths below `root`, with any free port for the gateway.
+
+        All containers use these paths: there is no mount between them.
+        """
 
         def below(path: str) -> Path:
             return root / path.lstrip("/")
@@ -85,12 +88,12 @@ class Paths:
             termination_log=below(TERMINATION_LOG),
             message_queues=below(MESSAGE_QUEUES),
             system_v=below(SYSTEM_V),
-            agent_sees=Seen(
+            agent_paths=ContainerPaths(
                 tree=below(at.WORKTREE),
                 home=below(at.AGENT_HOME),
                 authorities=below(at.AGENT_CONTROL) / at.AUTHORITIES_NAME,
             ),
-            verify_sees=Seen(
+            verify_paths=ContainerPaths(
                 tree=below(at.CHECKOUT),
                 home=below("/home/verify"),
                 tmp=below("/verify-tmp"),

@@ -1,7 +1,7 @@
 """The stages of an episode, in order.
 
-Owns the order, and the row of each stage: what it needs, gives and tells, and the outcomes that it
-may end with. What a stage does is in the file of its name in `stages`, how one is run in `stage`.
+Owns the order and the row of each stage: what it needs, gives and reports, and the outcomes that it
+may end with. The work of a stage is in the file of the same name in `stages`; `stage` runs them.
 """
 
 from afresh.contract.report import Result
@@ -14,7 +14,7 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run_subtask_stages(context: EpisodeContext, state: SubtaskState) -> Result:
-    """Take a subtask through its stages to its end. Raises SubtaskStopped if it is not done."""
+    """Run the stages of a subtask and return its success. Raises SubtaskStopped otherwise."""
     return (
         run_stages(context, state, FETCH, FIND_DONE)
         or _put_kept_work_on_branch(context, state)
@@ -36,7 +36,7 @@ def _put_on_branch(context: EpisodeContext, state: SubtaskState) -> Result:
 def _put_kept_work_on_branch(context: EpisodeContext, state: SubtaskState) -> Result | None:
     """Push the kept work of an earlier agent.
 
-    None: there is none that fits, so an agent is needed.
+    Returns None if there is none that fits, so that an agent is needed.
     """
     result = run_stages(context, state, PUSH_KEPT)
     if result or state.candidate is None:
@@ -55,14 +55,14 @@ def _put_kept_work_on_branch(context: EpisodeContext, state: SubtaskState) -> Re
     return None
 
 
-# How any use of the git server may end.
+# The outcomes that any use of the git server may end with.
 REMOTE = frozenset({Outcome.AUTH, Outcome.CONFIG, Outcome.INFRASTRUCTURE, Outcome.AGENT_ERROR})
 MOVED = frozenset({Outcome.CONFLICT, Outcome.BRANCH_IN_USE})
 DONE = frozenset({Outcome.SUCCESS})
 
 FETCH = PipelineStage(
     name="fetch",
-    told="prepare",
+    reported_as="prepare",
     phases=("prepared",),  # of a sync
     gives=("start",),
     outcomes=REMOTE | {Outcome.BRANCH_IN_USE, Outcome.CANCELLED},
@@ -73,7 +73,7 @@ FIND_DONE = PipelineStage(
 )
 PUSH_KEPT = PipelineStage(
     name="push_kept",
-    tells=("persist",),
+    may_report=("persist",),
     phases=("pushed",),
     needs=("start",),
     gives=("candidate",),
@@ -89,7 +89,7 @@ CHECK_PUSH = PipelineStage(
 )
 PREPARE = PipelineStage(
     name="prepare",
-    told="prepare",
+    reported_as="prepare",
     phases=("prepared", "agentReady"),
     needs=("start",),
     gives=("access", "launch", "search", "warnings"),
@@ -98,20 +98,20 @@ PREPARE = PipelineStage(
 )
 CHECK_PROGRAM = PipelineStage(
     name="check_program",
-    told="containers",
+    reported_as="containers",
     needs=("start", "search"),
     outcomes=REMOTE,
     applies=lambda _, state: bool(state.task.verify.check),
 )
 AWAIT_VERIFY = PipelineStage(
     name="await_verify",
-    told="containers",
+    reported_as="containers",
     outcomes=frozenset({Outcome.CONFIG, Outcome.INFRASTRUCTURE}),
     loading=Loading.AT_START,
 )
 RUN_AGENT = PipelineStage(
     name="run_agent",
-    told="agent",
+    reported_as="agent",
     phases=("agentStarted", "modelAsked", "agentEnded"),
     needs=("access", "launch"),
     gives=("agent_end",),
@@ -120,7 +120,7 @@ RUN_AGENT = PipelineStage(
 )
 CLASSIFY = PipelineStage(
     name="classify",
-    told="snapshot",
+    reported_as="snapshot",
     needs=("start", "agent_end"),
     gives=("outbox", "snapshot", "candidate", "warnings"),
     outcomes=REMOTE
@@ -133,7 +133,7 @@ CLASSIFY = PipelineStage(
 )
 COMMIT = PipelineStage(
     name="commit",
-    told="snapshot",
+    reported_as="snapshot",
     phases=("committed",),
     needs=("candidate",),
     gives=("commit",),
@@ -141,7 +141,7 @@ COMMIT = PipelineStage(
 )
 VERIFY = PipelineStage(
     name="verify",
-    told="verify",
+    reported_as="verify",
     phases=("verified",),
     needs=("commit",),
     gives=("verified",),
@@ -150,11 +150,11 @@ VERIFY = PipelineStage(
 )
 PUSH = PipelineStage(
     name="push",
-    told="persist",
-    tells=("aside",),
+    reported_as="persist",
+    may_report=("keep",),
     phases=("pushed",),
     needs=("start", "candidate", "commit", "verified"),
-    gives=("start",),  # where the branch is now, if others have pushed
+    gives=("start",),  # the head of the branch now, if others have pushed
     outcomes=REMOTE | MOVED | {Outcome.SUCCESS, Outcome.NO_CHANGES},
     loading=Loading.WHILE_AGENT_WORKS,
 )
@@ -165,10 +165,10 @@ REBASE = PipelineStage(
     outcomes=frozenset({Outcome.CONFLICT, Outcome.OUT_OF_SCOPE}),
     loading=Loading.WHILE_AGENT_WORKS,
 )
-# These follow from the result: what fails in them is a warning.
+# These stages run after the result is reported: a failure in them is only a warning.
 MARK_PLAN = PipelineStage(
     name="mark_plan",
-    tells=("plan",),
+    may_report=("plan",),
     phases=("pushed",),
     needs=("start", "outbox", "result"),
     gives=("warnings",),
@@ -176,7 +176,7 @@ MARK_PLAN = PipelineStage(
 )
 KEEP_WORK = PipelineStage(
     name="keep_work",
-    tells=("aside",),
+    may_report=("keep",),
     needs=("snapshot", "result"),
     gives=("warnings",),
     applies=lambda _, state: state.snapshot is not None and not state.result.commit,
@@ -195,7 +195,7 @@ SUBTASK = (
 
 PUSH_PLAN = PipelineStage(
     name="push_plan",
-    told="persist",
+    reported_as="persist",
     phases=("pushed",),
     needs=("start",),
     gives=("on_branch",),
@@ -205,7 +205,7 @@ PUSH_PLAN = PipelineStage(
 )
 PROBE_PUSH = PipelineStage(
     name="probe_push",
-    told="persist",
+    reported_as="persist",
     phases=("pushed",),
     needs=("start",),
     gives=("on_branch",),

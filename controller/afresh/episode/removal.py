@@ -1,6 +1,6 @@
-"""Removes folders with untrusted content: of any depth, and with any permissions.
+"""Removes folders with untrusted content, of any depth and with any permissions.
 
-No other process may run in them. Links are removed and never followed.
+No other process may be using them. Links are removed and never followed.
 """
 
 import os
@@ -19,8 +19,8 @@ def remove(entry: "os.DirEntry[str]") -> None:
 def remove_tree(top: Path) -> None:
     """Remove a folder with everything in it.
 
-    Folders further down are moved up before they are looked into: no path gets too long for the
-    system, and no recursion too deep for Python.
+    Nested folders are moved up to `top` before they are read, so that no path is too long for the
+    system and no recursion too deep for Python.
     """
     waiting = [top]
     while waiting:

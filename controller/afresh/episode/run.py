@@ -1,7 +1,7 @@
-"""One episode from its Order to its Report.
+"""Runs one episode, from its Order to its Report.
 
-Owns the episode's life: the two control volumes, signals, and the rule that there is always a
-Report. The work in between is in `subtasks`, or `sync`.
+Owns the episode's lifetime: the two control volumes, signals, and the rule that there is always a
+Report. The work in between is in `subtasks` or, for an Order without subtasks, in `sync`.
 """
 
 import contextlib
@@ -28,16 +28,16 @@ from afresh.episode.reporting.sender_queue import SenderQueue
 from afresh.episode.subtasks import run_subtasks
 
 STAY_SECONDS = 2.5
-STOPPED = "The runner was told to stop; another episode follows by itself."
-BROKEN = "The runner failed unexpectedly; see its log."
+STOPPED = "The runner was asked to stop; another episode starts automatically."
+BROKEN = "The runner failed unexpectedly; read its log."
 
 
 def run_episode(order: Order, paths: Paths, fetch: FetchUnderWay) -> int:
-    """Do what the Order says, and report. Returns 0 only if every subtask is done."""
+    """Carry out the Order and report. Returns the exit code: 0 only if every subtask is done."""
     context = _context(order, paths)
     context.reporter.reached("runnerStarted", process_start())
     if not order.tasks:
-        context.reporter.begin(SYNC_ID)  # before it can be told to stop: no result means success
+        context.reporter.begin(SYNC_ID)  # before SIGTERM is handled: no result means success
     on_terminate(lambda: _terminated(context))
     controls = _controls(context)
     if controls:
@@ -46,14 +46,14 @@ def run_episode(order: Order, paths: Paths, fetch: FetchUnderWay) -> int:
         control.open()
     done = _do(context, fetch)
     if context.reporter.is_stopped or not context.reporter.close(Outcome.INFRASTRUCTURE, BROKEN):
-        threading.Event().wait()  # told to stop meanwhile: that thread ends the process
+        threading.Event().wait()  # after a SIGTERM, the thread that handles it ends the process
     for control in controls:
         control.leave()
     return 0 if done else 1
 
 
 def _controls(context: EpisodeContext) -> tuple[Channel, ...]:
-    """A sync's pod has the runner alone."""
+    """Return the control channels; the pod of a sync has no container but the runner."""
     return (context.agent_control, context.verify_control) if context.order.tasks else ()
 
 
@@ -70,7 +70,7 @@ def _context(order: Order, paths: Paths) -> EpisodeContext:
     hints = SenderQueue(send) if order.report_url else None
     meter = Meter(order.agent.max_turns, order.agent.pricing, order.budget, order.agent.model)
     reporter = Reporter(order.episode, paths.termination_log, hints)
-    # A killed runner has already reported its usage so far, and an upper bound for the rest.
+    # Reported at once, with an upper bound for requests under way: the runner may be killed.
     meter.on_use = lambda: reporter.update(usage=meter.usage(), answered=meter.has_answered)
     return EpisodeContext(
         order=order,
@@ -96,21 +96,21 @@ def refuse_order(paths: Paths, problem: str) -> int:
 
 def _terminated(context: EpisodeContext) -> None:
     """Report, then stay: the kubelet loses the message of a container that ends at once."""
-    told = time.monotonic()
-    context.reporter.stopped()  # before anything ends because of it
-    context.log.say("told to stop")
+    received = time.monotonic()
+    context.reporter.stopped()  # before anything fails because of the signal
+    context.log.say("asked to stop")
     for control in _controls(context):
         control.stop()
     context.reporter.update(usage=context.meter.usage())
     context.reporter.close(Outcome.INFRASTRUCTURE, STOPPED)
-    time.sleep(max(0.0, told + STAY_SECONDS - time.monotonic()))
+    time.sleep(max(0.0, received + STAY_SECONDS - time.monotonic()))
     os._exit(1)
 
 
 def _do(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
     try:
         return run_subtasks(context, fetch) if context.order.tasks else _sync(context, fetch)
-    except Exception as error:  # top level: there is a Report whatever happens
+    except Exception as error:  # top level: there must be a Report whatever happens
         context.log.failure(error)
         return False
 

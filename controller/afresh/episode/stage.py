@@ -1,6 +1,6 @@
-"""What a stage of the pipeline is, and how stages are run one after another.
+"""Defines a stage of the pipeline, and runs stages one after another.
 
-Owns when a stage's module is imported, and logs an outcome that the stage's row does not declare.
+Owns when the module of a stage is imported. Logs an outcome that the stage's row does not declare.
 """
 
 import importlib
@@ -31,17 +31,17 @@ class Loading(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineStage:
-    """One row of the pipeline. `name` is also that of the module in `stages`, whose `run` it is.
+    """One row of the pipeline. The module `name` in `stages` has the function `run` of the stage.
 
-    `told` is what the Report's `stage` says from here on, `tells` what the stage itself may have it
-    say; `phases` are those of the Report's that may be reached here. `needs` and `gives` are fields
-    of the state. With one of the `outcomes` the subtask may end here. Where `applies` says no, the
-    stage is left out.
+    `reported_as` is the value that the Report's `stage` gets when this stage starts; `may_report`
+    are values that the stage itself may set. `phases` are the phases of the Report that may be
+    reached here. `needs` and `gives` are fields of the state that it reads and sets. The subtask
+    may end here with one of the `outcomes`. If `applies` returns False, the stage is skipped.
     """
 
     name: str
-    told: str | None = None
-    tells: tuple[str, ...] = ()
+    reported_as: str | None = None
+    may_report: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
@@ -50,13 +50,16 @@ class PipelineStage:
     loading: Loading = Loading.WHEN_NEEDED
 
     def load(self) -> Run:
-        """Import the stage and return what runs it."""
+        """Import the module of the stage and return its `run`."""
         run: Run = importlib.import_module(f"{STAGES}.{self.name}").run
         return run
 
 
 def run_stages(context: EpisodeContext, state: object, *stages: PipelineStage) -> Result | None:
-    """Run the stages in order until one has a Result. Raises SubtaskStopped, as a stage does."""
+    """Run the stages in order until one returns a Result, and return that; None if none does.
+
+    Raises SubtaskStopped when a stage does.
+    """
     for stage in stages:
         if stage.applies(context, state):
             result = _run_stage(context, state, stage)
@@ -67,8 +70,8 @@ def run_stages(context: EpisodeContext, state: object, *stages: PipelineStage) -
 
 def _run_stage(context: EpisodeContext, state: object, stage: PipelineStage) -> Result | None:
     run = stage.load()
-    if stage.told:
-        context.reporter.stage(stage.told)
+    if stage.reported_as:
+        context.reporter.stage(stage.reported_as)
     try:
         result = run(context, state)
     except SubtaskStopped as stopped:
@@ -80,18 +83,18 @@ def _run_stage(context: EpisodeContext, state: object, stage: PipelineStage) -> 
 
 
 def _check_outcome(context: EpisodeContext, stage: PipelineStage, outcome: Outcome) -> None:
-    """Tell of a fault in the table, which must not change how an episode ends."""
+    """Log an outcome that the table lacks: such a fault must not change how an episode ends."""
     if outcome not in stage.outcomes:
         context.log.say(f"the stage {stage.name} {UNDECLARED} {outcome}")
 
 
 def load_stages(stages: Iterable[PipelineStage], loading: Loading) -> None:
-    """Import the stages of that kind."""
+    """Import the modules of the stages that have this `loading`."""
     for stage in stages:
         if stage.loading is loading:
             stage.load()
 
 
 def begin_to_load(stages: Iterable[PipelineStage], loading: Loading) -> None:
-    """Import the stages of that kind in a thread."""
+    """Start a thread that imports the modules of the stages that have this `loading`."""
     threading.Thread(target=load_stages, args=(stages, loading), name="import", daemon=True).start()

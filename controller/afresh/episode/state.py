@@ -1,6 +1,6 @@
-"""The mutable state of an episode: of all its subtasks, and of the current one.
+"""The mutable state of an episode: that of all its subtasks, and that of the current one.
 
-Owns no behaviour. Which stage needs and gives which field is in the table of `pipeline`.
+It has no behaviour of its own. The table of `pipeline` says which stage needs and sets each field.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ T = TypeVar("T")
 class EpisodeState:
     """The state that is passed from one subtask to the next.
 
-    `fetch` is the one that the first subtask waits for. `order` is the Order with the plan as it
-    stands. `start` is what the last subtask was based on in the end, and `pushed` the commit that
-    this episode has put on the branch since then. `session` is the agent's, for adapters that
-    resume. `programs` are those of acceptance commands that were looked for and found.
-    `import_rest` imports what is needed after the agent.
+    `fetch` is the fetch that the first subtask waits for. `order` is the Order with the current
+    plan. `start` is the commit on which the last subtask was finally based, and `pushed` the commit
+    that this episode has pushed to the branch since then. `session` is the agent's session, for
+    adapters that resume. `programs` are the acceptance commands whose program was found.
+    `import_rest` imports the modules that are needed after the agent.
     """
 
     fetch: "FetchUnderWay"
@@ -49,8 +49,8 @@ class EpisodeState:
 class AgentEnd:
     """How the agent ended. `verdict` is its program's, or the runner's if the runner stopped it.
 
-    `met_process_limit`: its output says that no process can be started. `session` is its program's
-    id of this run, for adapters that resume.
+    `met_process_limit`: its output says that no process could be started. `session` is the
+    program's id of this run, for adapters that resume.
     """
 
     verdict: "Verdict"
@@ -61,9 +61,9 @@ class AgentEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Changes and a plan file that are to be pushed to the branch.
+    """The changes and the plan file to push to the branch.
 
-    `spent_seconds` is how long the acceptance command has taken for it so far, on earlier heads.
+    `spent_seconds` is how long verifying these changes has taken so far, on earlier heads.
     """
 
     snapshot: "Snapshot"
@@ -73,9 +73,10 @@ class Candidate:
 
 @dataclass(slots=True, kw_only=True)
 class BranchState:
-    """The state of the branch for the work of a subtask or a sync.
+    """The state of the branch during a subtask or a sync.
 
-    `start` is what the work is based on, `on_branch` what a sync has found or put there.
+    `start` is the commit on which the work is based; `on_branch` is the plan that a sync has found
+    on the branch or pushed to it.
     """
 
     episode: EpisodeState
@@ -85,12 +86,12 @@ class BranchState:
 
 @dataclass(slots=True, kw_only=True)
 class SubtaskState(BranchState):
-    """What the stages of one subtask pass on; a field is None until a stage sets it.
+    """What the stages of one subtask pass to each other; a field is None until a stage sets it.
 
-    `warnings` are sentences for people. `access`, `launch` and `search` are for the agent's run,
-    `agent_scope` is closed when that is over. `agent_end` is how it ended, `outbox` and `snapshot`
-    are what it has left. `candidate` is to become `commit`, for which `verified` holds. `result` is
-    what is reported.
+    `warnings` are sentences for people. `access`, `launch` and `search` are for the agent's run;
+    `agent_scope` is closed when the run is over. `agent_end` is how the agent ended; `outbox` and
+    `snapshot` are what it left. `candidate` becomes `commit`, whose verification is `verified`.
+    `result` is what the Report says of the subtask.
     """
 
     task: Task
@@ -109,12 +110,12 @@ class SubtaskState(BranchState):
 
     @property
     def exit_code(self) -> int | None:
-        """The agent's, if there was one."""
+        """The exit code of the agent, if an agent ran."""
         return self.agent_end.exit_code if self.agent_end else None
 
 
 def given(value: T | None) -> T:
-    """Return a field of the state that an earlier stage has given."""
+    """Return a field of the state. Raises LookupError if no earlier stage has set it."""
     if value is None:
-        raise LookupError("no stage has given what this one needs")
+        raise LookupError("no earlier stage has set a field that this stage needs")
     return value

@@ -1,6 +1,6 @@
-"""How a stage says that the episode ends here for its subtask.
+"""The exception by which a stage ends its subtask with an outcome.
 
-Owns the one exception that carries an outcome. What follows from an outcome is the operator's.
+It is the only exception that carries an outcome. The operator decides what follows from one.
 """
 
 from afresh.contract.report import Result, Unpushed, VerifyResult
@@ -11,8 +11,8 @@ from afresh.contract.words import Outcome
 class SubtaskStopped(Exception):  # noqa: N818  # an end is not always an error
     """The subtask ends with `outcome`. `message` is a stable sentence that a user can act on.
 
-    It may quote an agent: it is kept as one line of printable characters. `is_servers`: the git
-    server would answer every package of the repository alike.
+    The message may quote an agent, so it is reduced to one line of printable characters.
+    `is_servers`: the git server would answer every package of the repository in the same way.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class SubtaskStopped(Exception):  # noqa: N818  # an end is not always an error
         self.is_servers = is_servers
 
     def result(self, subtask: str) -> Result:
-        """Return what is reported of the subtask."""
+        """Return the Result that is reported for the subtask with this id."""
         return Result(
             id=subtask,
             outcome=self.outcome,

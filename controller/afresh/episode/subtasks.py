@@ -1,7 +1,7 @@
-"""The subtasks of one episode, one after another: the first that is not done ends it.
+"""Runs the subtasks of one episode one after another; the first that is not done ends the episode.
 
-Owns the rule that each has a result of its own as soon as it is decided, before anything follows
-from it. How one is done is in `pipeline`.
+Owns the rule that each subtask's result is reported as soon as it is known, before any follow-up.
+The stages of one subtask are in `pipeline`.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run_subtasks(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
-    """Do the subtasks of the Order. Returns whether all of them are done."""
+    """Run the subtasks of the Order. Returns whether all of them are done."""
     load_stages(SUBTASK, Loading.AT_START)
     import_rest = partial(begin_to_load, SUBTASK, Loading.WHILE_AGENT_WORKS)
     episode = EpisodeState(fetch=fetch, order=context.order, import_rest=import_rest)
@@ -32,7 +32,7 @@ def run_subtasks(context: EpisodeContext, fetch: FetchUnderWay) -> bool:
 
 
 def _run(context: EpisodeContext, episode: EpisodeState, task: Task) -> bool:
-    """Do a subtask and report it. Returns whether it is done."""
+    """Run a subtask and report its result. Returns whether it is done."""
     state = SubtaskState(episode=episode, task=task)
     context.reporter.begin(task.id, task.revision)
     context.meter.begin_subtask()

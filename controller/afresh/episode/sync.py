@@ -1,6 +1,6 @@
-"""An Order without subtasks: makes the plan on the branch equal to the Order's, or tries a push.
+"""Carries out an Order without subtasks: pushes the Order's plan, or tests whether pushes pass.
 
-Owns its Report. There is no agent and no verify container in its pod.
+Owns the contents of its Report. Its pod has no container for an agent or for verify.
 """
 
 from afresh.contract.report import SYNC_ID, Result
@@ -13,10 +13,10 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run_sync(context: EpisodeContext, fetch: FetchUnderWay) -> Result | None:
-    """Run the stages of a sync, and report what stands on the branch.
+    """Run the stages of a sync, and report the head and the plan of the branch.
 
-    Without a branch nothing is done, and the Report names no head. Returns a Result only if the
-    sync has failed.
+    If there is no branch, nothing is done and the Report names no head. Returns a Result only if
+    the sync has failed.
     """
     load_stages(SYNC, Loading.AT_START)
     state = BranchState(episode=EpisodeState(fetch=fetch, order=context.order))

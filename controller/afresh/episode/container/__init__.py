@@ -1,1 +1,1 @@
-"""What the runner has other containers do, and what it keeps an eye on meanwhile."""
+"""Runs commands in the other containers of the pod, and watches the agent meanwhile."""

@@ -1,8 +1,9 @@
-"""The runner's end of one control volume: starts commands there and hears how they end.
+"""The runner's end of one control volume: starts commands in a container and learns how they end.
 
-The other end is `contract.shim`. What comes back was written by whoever runs in that container: it
-is a claim, unless it carries a key that only the shim was told: how a command ended, and that no
-process is left. This file promises that no claim can hang the runner or fill its memory.
+The other end is `contract.shim`. Any process in that container can write what comes back, so it is
+only a claim unless it carries a key that only the shim knows. The end of a command and the
+confirmation that no process is left carry such a key. No claim can hang the runner or fill its
+memory.
 """
 
 import contextlib
@@ -31,12 +32,12 @@ class ContainerGone(Exception):  # noqa: N818  # a fact to act on, as SubtaskSto
 
 
 class ContainerRefused(Exception):  # noqa: N818  # as above
-    """The container cannot keep what it was asked for. The argument says what."""
+    """The container cannot meet a condition of the shim. The argument names the condition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A shell script to run in the container, with its input and its limit in seconds."""
+    """A shell script to run in the container, with its standard input and its limit in seconds."""
 
     name: str
     script: str
@@ -46,7 +47,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEnd:
-    """How a command ended. No exit code: its container was killed, or it could not be stopped."""
+    """How a command ended. Without an exit code, its container was killed or it did not stop."""
 
     exit_code: int | None = None
     timed_out: bool = False
@@ -54,7 +55,7 @@ class CommandEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopPatience:
-    """How long, in seconds, processes are given to end after TERM, and after KILL."""
+    """How many seconds processes have to end after SIGTERM, and after SIGKILL."""
 
     after_term: float = 5.0
     after_kill: float = 5.0
@@ -62,16 +63,16 @@ class StopPatience:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The words by which the answers to one command are believed."""
+    """The keys that prove that an answer about one command comes from the shim."""
 
     started: str
     ended: str
 
 
 class Channel:
-    """Talks to the shim of one container, which runs each of the named commands when asked to.
+    """Talks to the shim of one container, which runs the named commands on request.
 
-    A command runs at most once after the greeting, and once more after each `clear`.
+    Each command can run once after the greeting, and once more after each `clear`.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Channel:
         self._fds: dict[str, int] = {}
 
     def open(self) -> None:
-        """Make the FIFOs. The shim finds them complete or not at all."""
+        """Create the FIFOs. Each gets its name only when the runner has opened it."""
         self._directory.mkdir(parents=True, exist_ok=True)
         for name in FIFOS:
             hidden = self._directory / f".{name}"
@@ -102,11 +103,11 @@ class Channel:
                 self._poller.register(self._fds[name], select.POLLIN)
 
     def greet(self) -> None:
-        """Wait until the container is there, for as long as it takes.
+        """Wait without limit until the container has started.
 
-        Raises ContainerRefused, or ContainerGone. The names of the FIFOs are removed, so that
-        nothing else in the container opens them by mistake, a recursive grep for instance. A
-        second greeting returns at once.
+        Raises ContainerRefused or ContainerGone. Removes the names of the FIFOs, so that nothing
+        else in the container opens them by mistake, for instance a recursive grep. A second call
+        returns at once.
         """
         while not self._greeted:
             for word in self._hear(None):
@@ -120,16 +121,16 @@ class Channel:
                     raise ContainerRefused(word.removeprefix("refused "))
 
     def is_gone(self) -> bool:
-        """Whether the container was there, and its first process has ended."""
+        """Whether the container had started and its first process has ended."""
         return bool(dict(self._poller.poll(0)).get(self._fds["done"], 0) & select.POLLHUP)
 
     def run(
         self, command: Command, out: Sink, err: Sink, started: Callable[[], None]
     ) -> CommandEnd:
-        """Run a command to its end or its limit; then TERM, and KILL five seconds later.
+        """Run a command until it ends; at its limit send SIGTERM, and later SIGKILL.
 
-        `started` is called when the container says that it begins. Raises ContainerGone if the
-        container ends before that; afterwards, that is an CommandEnd without an exit code.
+        Calls `started` when the shim reports the start. Raises ContainerGone if the container ends
+        before that; if it ends later, the CommandEnd has no exit code.
         """
         keys = self._keys.pop(command.name)
         self._write_file(f"{command.name}.sh", command.script)
@@ -139,7 +140,7 @@ class Channel:
         watch = _Watch(command.limit, self._patience)
         sinks = {"out": out, "err": err}
         has_started = False
-        while not watch.given_up:
+        while not watch.has_expired:
             for order in watch.orders():
                 self._say(order)
             try:
@@ -159,7 +160,7 @@ class Channel:
         return CommandEnd(timed_out=watch.expired)
 
     def clear(self) -> bool:
-        """Kill every process that is left. False if the container does not confirm it in time."""
+        """Kill all remaining processes. Returns False if the shim does not confirm it in time."""
         killed = f"killed {self._killed}"
         give_up = time.monotonic() + self._patience.after_kill
         while time.monotonic() < give_up:
@@ -173,29 +174,30 @@ class Channel:
         return False
 
     def stop(self) -> None:
-        """Ask everything in the container to end. Safe to call from another thread."""
+        """Ask all processes in the container to end. Safe to call from another thread."""
         for order in ("term", "kill", "exit"):
             self._say(order)
 
     def leave(self) -> None:
-        """Tell the container, even one that is yet to start, that it is not needed any more."""
+        """Let the container end, even one that has not started yet: it is no longer needed."""
         self._say("exit")
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / CLOSED).touch()
         self._forget_names()
 
     def _give_keys(self) -> None:
-        """Tell the shim new keys. Nobody else may be in the container, who could read them."""
+        """Send new keys to the shim. No other process may run there, since it could read them."""
         self._killed = _new_key()
         self._keys = {name: _Keys(_new_key(), _new_key()) for name in self._commands}
         words = (f"{name} {keys.started} {keys.ended}" for name, keys in self._keys.items())
         self._say(f"keys {self._killed} {' '.join(words)}")
 
     def _lock(self) -> None:
-        """Let nobody open the words' FIFOs any more; the shim has them open.
+        """Forbid opening the FIFOs of orders and answers; the shim has them open already.
 
-        Through /proc a program of the same user could else read the shim's answers before the
-        runner, or speak in its place. It sees a read-only mount, so it cannot change a mode.
+        Otherwise a program of the same user could open them through /proc, and read the shim's
+        answers before the runner or answer in its place. Its mount is read-only, so it cannot
+        change the mode back.
         """
         for name in ("go", "done"):
             os.fchmod(self._fds[name], 0)
@@ -210,12 +212,12 @@ class Channel:
     def _say(self, line: str) -> None:
         go = self._fds.get("go")
         if go is None:
-            return  # told to stop before anything was started
-        with contextlib.suppress(BlockingIOError):  # somebody in there filled it; limits still hold
+            return  # asked to stop before anything was started
+        with contextlib.suppress(BlockingIOError):  # filled from inside; the limits still apply
             os.write(go, f"{line}\n".encode())
 
     def _hear(self, seconds: float | None, sinks: dict[str, Sink] | None = None) -> list[str]:
-        """Read once whatever is there, waiting at most `seconds`; return what the shim said."""
+        """Read once what is available, waiting at most `seconds`; return the shim's lines."""
         events = self._poller.poll(None if seconds is None else max(0.0, seconds) * 1000)
         ready = dict(events)
         words: list[str] = []
@@ -234,11 +236,11 @@ class Channel:
     def _read(self, name: str) -> bytes:
         try:
             return os.read(self._fds[name], CHUNK)
-        except BlockingIOError:  # somebody in there has read it first
+        except BlockingIOError:  # another process has read it first
             return b""
 
     def _drain(self, sinks: dict[str, Sink]) -> None:
-        """Read what the command wrote before it ended; somebody may still be writing."""
+        """Read what the command wrote before it ended; other processes may still be writing."""
         for name, sink in sinks.items():
             for _ in range(DRAIN_LIMIT // CHUNK):
                 try:
@@ -251,7 +253,7 @@ class Channel:
 
 
 class _Watch:
-    """Says when a command has to be told to stop."""
+    """Decides when a running command must be sent an order to stop."""
 
     def __init__(self, limit: float, patience: StopPatience) -> None:
         self._patience = patience
@@ -264,7 +266,7 @@ class _Watch:
         return self._sent_term
 
     @property
-    def given_up(self) -> bool:
+    def has_expired(self) -> bool:
         patience = self._patience.after_term + self._patience.after_kill
         return time.monotonic() > self._deadline + patience
 

@@ -13,33 +13,33 @@ from afresh.episode.container.channel import (
 )
 from afresh.episode.container.lines import LineSink, OutputLine
 from afresh.episode.container.script import Script
-from afresh.episode.paths import Seen
+from afresh.episode.paths import ContainerPaths
 from afresh.episode.reporting.log import Log, Tail
 from afresh.episode.stopped import SubtaskStopped
 
 TIME_LIMIT_CODE = 124
 KILLED_CODE = 137
 NO_LIMIT = (
-    "The shell of the image can set no process limit; use an image whose /bin/sh is dash, bash "
+    "The shell of the image cannot set a process limit; use an image whose /bin/sh is dash, bash "
     "or busybox."
 )
-GONE = "A container of the pod ended before it was needed; another episode follows by itself."
+GONE = "A container of the pod ended before it was needed; another episode starts automatically."
 NOT_FIRST = (
-    "The shell is not the first process of its container; let nothing in the cluster add "
-    "shareProcessNamespace or a wrapper to the pod."
+    "The shell is not the first process of its container; make sure that nothing in the cluster "
+    "adds shareProcessNamespace or a wrapper to the pod."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEnd:
-    """How a step ended: 0 is good, 124 its time limit, 137 that its container was killed."""
+    """How a step ended: 0 is success, 124 the time limit, 137 that its container was killed."""
 
     exit_code: int
     tail: str
 
 
-def meet(control: Channel) -> None:
-    """Wait for a container. Raises SubtaskStopped if nothing can run in it."""
+def await_container(control: Channel) -> None:
+    """Wait until a container has started. Raises SubtaskStopped if nothing can run in it."""
     try:
         control.greet()
     except ContainerRefused as refusal:
@@ -50,11 +50,18 @@ def meet(control: Channel) -> None:
 
 
 def run_step(
-    control: Channel, name: str, step: Step, seen: Seen, log: Log, *, is_emptied: bool = False
+    control: Channel,
+    name: str,
+    step: Step,
+    paths: ContainerPaths,
+    log: Log,
+    *,
+    is_emptied: bool = False,
 ) -> StepEnd:
-    """Run `step` as the script `name`; print its output as it comes. Raises SubtaskStopped.
+    """Run `step` as the command `name`, print its output as it arrives, and return its end.
 
-    `is_emptied`: HOME, /tmp and /dev/shm are emptied first.
+    `is_emptied`: HOME, /tmp and /dev/shm are emptied first. Raises SubtaskStopped if the container
+    ended before.
     """
     tail = Tail()
 
@@ -63,7 +70,7 @@ def run_step(
         log.step(name, line.text)
 
     out, err = LineSink(take), LineSink(take)
-    script = Script(argv=step.command, seen=seen, is_emptied=is_emptied).text()
+    script = Script(argv=step.command, paths=paths, is_emptied=is_emptied).text()
     command = Command(name=name, script=script, limit=step.timeout_seconds)
     try:
         ending = control.run(command, out, err, lambda: None)

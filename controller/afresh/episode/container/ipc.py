@@ -1,7 +1,7 @@
-"""Removes what the containers of a pod share without a file system: message queues and the like.
+"""Removes the IPC objects that the containers of a pod share, such as message queues.
 
-A pod's containers have one IPC namespace and one user, so what an agent leaves there would reach
-verify. The runner is in that namespace too, and removes what it finds at the places it is given.
+The containers of a pod have one IPC namespace and one user, so verify could read what an agent
+leaves there. The runner is in that namespace too, and removes what it finds.
 """
 
 import contextlib
@@ -21,7 +21,8 @@ _REMOVERS: dict[str, Callable[[Any, int], object]] = {
 def clear_ipc(queues: Path, system_v: Path) -> bool:
     """Remove POSIX message queues, and System V segments, queues and semaphores.
 
-    Nobody may be at work in the other containers. Return whether nothing is left.
+    `queues` is where the queues are mounted, `system_v` the kernel's folder of tables. No process
+    may be working in the other containers. Returns whether nothing is left.
     """
     for queue in _entries(queues):
         with contextlib.suppress(OSError):
@@ -42,7 +43,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _identities(table: Path) -> list[int]:
-    """The ids in one of the kernel's tables: the second column, below a heading."""
+    """Return the ids in one of the kernel's tables: the second column, below a heading."""
     try:
         lines = table.read_text().splitlines()[1:]
     except OSError:

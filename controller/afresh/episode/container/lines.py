@@ -1,6 +1,6 @@
-"""Cuts a stream of bytes into lines in bounded memory.
+"""Splits a stream of bytes into lines, in bounded memory.
 
-Knows nothing of what the lines say.
+Knows nothing about the content of the lines.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ LINE_LIMIT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class OutputLine:
-    """One line without its end. `cut` is how many of its bytes were dropped at its end."""
+    """One line without its line end. `cut` is how many bytes were dropped from its end."""
 
     text: str
     cut: int = 0
 
 
 class LineReader:
-    """Collects bytes and yields lines. A longer line than the limit keeps its beginning only."""
+    """Collects bytes and yields lines. Of a line beyond the limit, only the beginning is kept."""
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._limit = limit
@@ -35,16 +35,16 @@ class LineReader:
 
     @property
     def kept(self) -> int:
-        """How many bytes of a line that has not ended are kept."""
+        """How many bytes of the unfinished line are kept."""
         return len(self._kept)
 
     def drop(self) -> None:
-        """Keep nothing of what has come of a line that has not ended."""
+        """Drop the bytes of the unfinished line that are kept."""
         self._cut += len(self._kept)
         self._kept.clear()
 
     def end(self) -> Iterator[OutputLine]:
-        """Yield what is left when the stream has ended without a line end."""
+        """Yield the last line if the stream ended without a line end."""
         if self._kept or self._cut:
             yield self._take()
 
@@ -62,18 +62,18 @@ class LineReader:
 
 
 class LineSink:
-    """Takes bytes as they come and hands on whole lines."""
+    """Takes bytes as they arrive and passes on whole lines."""
 
     def __init__(self, take: Callable[[OutputLine], None], limit: int = LINE_LIMIT) -> None:
         self._reader = LineReader(limit)
         self._take_line = take
 
     def __call__(self, data: bytes) -> None:
-        """Take in some bytes."""
+        """Add `data` to the stream."""
         for line in self._reader.feed(data):
             self._take_line(line)
 
     def end(self) -> None:
-        """Hand on an unfinished last line."""
+        """Pass on an unfinished last line."""
         for line in self._reader.end():
             self._take_line(line)

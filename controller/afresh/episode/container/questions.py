@@ -1,6 +1,6 @@
-"""The questions that may end an agent early, in the order in which they explain its end.
+"""The questions whose answers may end an agent early.
 
-Owns when each is asked and what it looks at. How the agent is ended is in `watch`.
+Owns when each is asked and what it examines. `watch` ends the agent.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from afresh.episode.container.channel import Sink
 from afresh.episode.context import EpisodeContext
 from afresh.episode.gateway.model_faults import fault_verdict
 
-# A bit less than what the kubelet acts on.
+# Slightly less than the limit on which the kubelet acts.
 DISK_SHARE = 0.9
 DISK_SECONDS = 1.0
 DU_SECONDS = 30
@@ -29,16 +29,16 @@ FULL = Verdict(
 )
 IDLE = Verdict(
     outcome=Outcome.TIMEOUT,
-    message="Raise spec.idleSeconds of the AgentClass, or see with afresh logs where the agent "
-    "hangs: it showed no sign of life for so long.",
+    message="Raise spec.idleSeconds of the AgentClass, or find with afresh logs where the agent "
+    "hangs: it showed no activity for that long.",
 )
 
 
 class DiskQuestion:
-    """Has the agent written more than it may?
+    """Has the agent written more than its limit?
 
-    The kubelet looks every ten seconds and more, and then takes the whole pod away, with the runner
-    in it. The worktree and HOME count, as far as they can be read.
+    The kubelet checks every ten seconds or less often, and then evicts the whole pod, including the
+    runner. The worktree and HOME are measured, as far as they can be read.
     """
 
     name = "disk"
@@ -54,7 +54,7 @@ class DiskQuestion:
 
 
 class OutageQuestion:
-    """Does the provider let the agent get no further? Its own retries may take minutes."""
+    """Does a failing provider stop the agent? The program's own retries may take minutes."""
 
     name = "outage"
     pause: float | None = OUTAGE_SECONDS
@@ -69,11 +69,11 @@ class OutageQuestion:
 
 
 class IdleQuestion:
-    """Is the agent alive and does nothing?
+    """Is the agent running without doing anything?
 
-    Signs of life are output, a request for the model that is under way, and a file of the worktree
-    or of HOME that was written. Files are looked at only when nothing else has been seen for the
-    whole time. It is no defence: an agent can show signs on purpose.
+    Activity is output, a request to the model under way, or a write to a file of the worktree or
+    of HOME. Files are examined only if nothing else was seen for the whole time. This is no defence
+    against a hostile agent, which can produce activity on purpose.
     """
 
     name = "idle"
@@ -85,7 +85,7 @@ class IdleQuestion:
         self.pause: float | None = max(IDLE_SECONDS, seconds)
 
     def hear(self, sink: Sink) -> Sink:
-        """Return `sink` as one whose bytes are signs of life."""
+        """Return a sink that passes bytes to `sink` and counts them as activity."""
 
         def take(data: bytes) -> None:
             self._heard = time.monotonic()
@@ -94,26 +94,26 @@ class IdleQuestion:
         return take
 
     def ask(self) -> Verdict | None:
-        """Look for the last sign of life."""
+        """Look for the last activity."""
         silence = self._silence()
         self.pause = max(IDLE_SECONDS, self._seconds - silence)
         return IDLE if silence >= self._seconds else None
 
     def _silence(self) -> float:
-        """Return how long ago the last sign was, as far as it matters; 0 where nobody can say."""
+        """Return how many seconds ago the last activity was; 0 if that cannot be determined."""
         now = time.monotonic()
-        told = now - self._last_told(now)
-        if told < self._seconds:
-            return told
+        silence = now - self._last_sign(now)
+        if silence < self._seconds:
+            return silence
         age = self._file_age()
-        return min(age, now - self._last_told(now))  # looking at the files has taken its time
+        return min(age, now - self._last_sign(now))  # examining the files took time
 
-    def _last_told(self, now: float) -> float:
+    def _last_sign(self, now: float) -> float:
         asked = self._context.meter.quiet_since
         return now if asked is None else max(self._heard, asked)
 
     def _file_age(self) -> float:
-        """Return the age of a file that is young enough to be a sign; else the limit itself."""
+        """Return the age in seconds of a recently changed file; the limit if there is none."""
         paths, moment = self._context.paths, time.time()
         try:
             changed = changed_since(moment - self._seconds, paths.worktree, paths.home)
@@ -125,10 +125,10 @@ class IdleQuestion:
 
 
 class TurnsQuestion:
-    """Has the agent asked its model more often than it may, where no gateway counts that?
+    """Has the agent exceeded its turn limit, in a mode where no gateway counts the requests?
 
-    Asked after every line that the program writes. What lines tell is the adapter's to know, and
-    a program that keeps the limit by itself is let alone.
+    Asked after every line that the program writes. The adapter's reader counts the turns in those
+    lines. A program that keeps the limit by itself is not interrupted.
     """
 
     name = "turns"
@@ -140,36 +140,36 @@ class TurnsQuestion:
         self._reader = reader
 
     def ask(self) -> Verdict | None:
-        """Look at what the reader knows by now."""
+        """Compare the reader's count with the limit."""
         is_over = self._is_counted_here and self._reader.asked > self._most
         return USED_UP if is_over else None
 
 
 def used_bytes(*folders: Path) -> int:
-    """Return how many bytes the folders take on the disk; 0 when that cannot be found out."""
+    """Return how many bytes the folders take on disk; 0 if that cannot be determined."""
     command = ("du", "--summarize", "--block-size=1", "--total", "--", *map(str, folders))
     try:
-        # It exits with 1 when files vanish while it looks; what it has seen still counts.
-        told = subprocess.run(  # noqa: S603  # a fixed program, and paths of our own
+        # It exits with 1 if files vanish meanwhile; the sum of the others is still printed.
+        done = subprocess.run(  # noqa: S603  # a fixed program, and paths of our own
             command, capture_output=True, text=True, timeout=DU_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    total = told.stdout.splitlines()[-1:] or ["0\ttotal"]
+    total = done.stdout.splitlines()[-1:] or ["0\ttotal"]
     return int(total[0].split("\t")[0])
 
 
 def changed_since(moment: float, *folders: Path) -> float | None:
-    """Return when something below the folders was changed after `moment`; None: nothing was.
+    """Return when a file below the folders was changed after `moment`; None if none was.
 
-    Times are seconds since the epoch by the kernel's own record, which no program can set. The
-    first such file ends the look. Raises OSError, ValueError, TimeoutExpired.
+    Times are seconds since the epoch. The inode's change time is used, which no program can set.
+    The search ends with the first such file. Raises OSError, ValueError or TimeoutExpired.
     """
     newer = ("-newerct", f"@{moment:.3f}", "-printf", "%C@\n", "-quit")
     command = ("find", *map(str, folders), *newer)
-    # It exits with 1 when files vanish while it looks, or cannot be read.
-    told = subprocess.run(  # noqa: S603  # a fixed program, and paths of our own
+    # It exits with 1 if files vanish meanwhile or cannot be read.
+    done = subprocess.run(  # noqa: S603  # a fixed program, and paths of our own
         command, capture_output=True, text=True, timeout=FIND_SECONDS, check=False
     )
-    first = told.stdout.partition("\n")[0]
+    first = done.stdout.partition("\n")[0]
     return float(first) if first else None

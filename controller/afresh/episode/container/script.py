@@ -1,17 +1,17 @@
 """Writes the shell scripts that the other containers run.
 
-What an agent or an acceptance command can see in its environment, beyond what the pod's builder put
-there, is decided here and nowhere else. Pure.
+Owns the environment of an agent and of an acceptance command, apart from the variables that the pod
+itself sets. Pure.
 """
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from afresh.episode.paths import Seen
+from afresh.episode.paths import ContainerPaths
 
-# Set by the kubelet in every container, and by the pod's builder for the shim. None is the
-# agent's business, and some of them differ between clusters.
+# Variables that the kubelet sets in every container, and that the pod sets for the shim. The agent
+# needs none of them, and some differ between clusters.
 HIDDEN = (
     "KUBERNETES_SERVICE_HOST",
     "KUBERNETES_SERVICE_PORT",
@@ -25,7 +25,8 @@ HIDDEN = (
     "AFRESH_PIDS_LIMIT",
     "OLDPWD",
 )
-# By which OpenSSL, Go and Rust, Node.js and Bun, Python's requests, curl and git find authorities.
+# The variables from which OpenSSL, Go and Rust, Node.js and Bun, Python's requests, curl and git
+# take their certificate authorities.
 TRUST = (
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
@@ -37,28 +38,28 @@ TRUST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A program with its arguments and environment, to run in a container's own tree.
+    """A program with its arguments and environment, to run in the container's working tree.
 
-    `is_emptied`: nothing that ran there before leaves it anything in HOME, /tmp and /dev/shm.
+    `is_emptied`: HOME, /tmp and /dev/shm are emptied before it starts.
     """
 
     argv: Sequence[str]
-    seen: Seen
+    paths: ContainerPaths
     environment: Mapping[str, str] = field(default_factory=dict)
     is_emptied: bool = False
 
     def text(self) -> str:
-        """Return it for a POSIX shell, which becomes the program."""
+        """Return the script for a POSIX shell, which executes the program in its own place."""
         variables = {
-            "HOME": str(self.seen.home),
-            # The root of a volume belongs to the node's root, which git would not trust.
+            "HOME": str(self.paths.home),
+            # git distrusts a folder of another user: the volume's root belongs to the node's root.
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "safe.directory",
-            "GIT_CONFIG_VALUE_0": str(self.seen.tree),
+            "GIT_CONFIG_VALUE_0": str(self.paths.tree),
             **self.environment,
         }
         lines = [
-            f"cd {shlex.quote(str(self.seen.tree))} || exit 126",
+            f"cd {shlex.quote(str(self.paths.tree))} || exit 126",
             f"unset {' '.join(HIDDEN)}",
             *(self._emptying() if self.is_emptied else ()),
             *self._trust(),
@@ -68,16 +69,16 @@ class Script:
         return "\n".join(lines) + "\n"
 
     def _trust(self) -> Iterator[str]:
-        """Lines that name the class's authorities, where it has any; its `env` comes first."""
-        file = shlex.quote(str(self.seen.authorities))
+        """Yield lines that set the class's authorities, if any; variables of its `env` win."""
+        file = shlex.quote(str(self.paths.authorities))
         yield f"if [ -f {file} ]; then"
         for name in TRUST:
             yield f'export {name}="${{{name}-}}"; [ -n "${name}" ] || {name}={file}'
         yield "fi"
 
     def _emptying(self) -> Iterator[str]:
-        """Lines that remove everything, and end the script where that cannot be done."""
-        for path in (self.seen.home, self.seen.tmp, self.seen.memory):
+        """Yield lines that remove everything, and end the script if that fails."""
+        for path in (self.paths.home, self.paths.tmp, self.paths.memory):
             folder = shlex.quote(str(path))
             everything = f"{folder}/* {folder}/.[!.]* {folder}/..?*"
             yield f"chmod -R u+rwX {everything} 2>/dev/null"

@@ -1,6 +1,6 @@
 """Watches a running agent: asks questions at intervals, and stops the container on a verdict.
 
-Owns the threads and the lock around stopping the container. What is asked is in `questions`.
+Owns the threads and the lock around stopping the container. The questions are in `questions`.
 """
 
 import threading
@@ -11,26 +11,27 @@ from typing import Protocol, Self
 from afresh.adapters.adapter import Verdict
 from afresh.episode.context import EpisodeContext
 
-# Asking takes at most a twentieth of the time.
+# Asking a question takes at most a twentieth of the time.
 PAUSES_PER_QUESTION = 20
 
 
 class Question(Protocol):
-    """Something that may end an agent early.
+    """A question whose answer may end an agent early.
 
-    `pause` is how many seconds pass before it is asked (again); None: whoever has it asks it.
+    `pause` is the number of seconds before it is asked (again). None: the watch does not ask it by
+    itself; its owner calls `AgentWatch.ask`.
     """
 
     name: str
     pause: float | None
 
     def ask(self) -> Verdict | None:
-        """Return why the agent is to be ended, if it is."""
+        """Return why the agent must be ended; None if it may continue."""
         ...
 
 
 class AgentWatch:
-    """Watches one run of the agent, while a `with` block runs. Safe to use from several threads."""
+    """Watches one run of the agent during a `with` block. Safe to use from several threads."""
 
     def __init__(self, context: EpisodeContext, questions: Sequence[Question]) -> None:
         self._context = context
@@ -41,12 +42,12 @@ class AgentWatch:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Why the agent was ended, if it was; of several reasons, that of the first question."""
+        """Why the agent was ended, if it was. Of several reasons, the first question's is given."""
         verdicts = (self._verdicts.get(question.name) for question in self._questions)
         return next(filter(None, verdicts), None)
 
     def start(self) -> None:
-        """Begin to ask, each question in a thread of its own: an answer may take long."""
+        """Start to ask, each question in a thread of its own since an answer may take long."""
         for question in self._questions:
             if question.pause is not None:
                 threading.Thread(
@@ -54,10 +55,10 @@ class AgentWatch:
                 ).start()
 
     def stop(self) -> None:
-        """Ask no more. An answer is not waited for; a container being stopped is.
+        """Stop asking. Does not wait for an answer, but waits while a container is being stopped.
 
-        Otherwise an agent that ends well at that moment could be followed by another in its
-        container.
+        Otherwise the next agent could start in a container that is being stopped for the agent
+        before it.
         """
         with self._acting:
             self._over.set()
@@ -70,7 +71,7 @@ class AgentWatch:
         self.stop()
 
     def ask(self, question: Question) -> bool:
-        """Ask once, and end the agent on a verdict. Return whether there was one."""
+        """Ask once, and end the agent if there is a verdict. Returns whether there was one."""
         verdict = question.ask()
         if verdict is None:
             return False

@@ -1,1 +1,1 @@
-"""The gateway: the agent's only way to its model, which meters what it uses and stops it."""
+"""The gateway: the agent's only way to its model. It meters usage and enforces the limits."""

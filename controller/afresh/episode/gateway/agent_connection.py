@@ -1,7 +1,8 @@
-"""The connections of the agent's programs: how many there are, and what each may hold.
+"""The connections from the agent's programs, and the limits on their number and on each.
 
-Owns the bounds on their number, bytes and seconds, and that one request follows another: what a
-program sends before it has its answer is dropped, and its connection ends with the answer.
+Owns the limits on their number, buffered bytes and seconds. Requests on one connection are handled
+one after another: what a program sends before it has its answer is dropped, and its connection is
+closed after the answer.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from afresh.episode.gateway.bounds import (
     WRITE_BUFFER,
     ConnectionPatience,
 )
-from afresh.episode.gateway.request_head import NOTHING_SAID, Head, Refused, read_head
+from afresh.episode.gateway.request_head import UNREAD_HEAD, Head, Refused, read_head
 
 HEAD_END = b"\r\n\r\n"
 TOO_LONG_A_HEAD = "The request's headers are too long."
@@ -26,7 +27,7 @@ Handler = Callable[[AgentRequest], Awaitable[None]]
 
 
 class Connections:
-    """All connections of one gateway. `refusal` writes the body of an error."""
+    """All connections of one gateway. `refusal` returns the body of an error with a message."""
 
     def __init__(
         self, handler: Handler, refusal: Callable[[str], bytes], patience: ConnectionPatience
@@ -35,14 +36,14 @@ class Connections:
         self.refusal = refusal
         self.patience = patience
         self._all: set[AgentConnection] = set()
-        self._waiting: dict[AgentConnection, None] = {}  # from the oldest on
+        self._waiting: dict[AgentConnection, None] = {}  # the oldest first
 
     def new(self) -> "AgentConnection":
-        """Return what serves a connection that is to come."""
+        """Return the protocol object for a new connection."""
         return AgentConnection(self)
 
     def enter(self, connection: "AgentConnection") -> None:
-        """Take in a connection; end the one that has waited longest, if there are too many."""
+        """Register a connection; if there are too many, abort the one that was idle longest."""
         if len(self._all) >= CONNECTIONS:
             oldest = next(iter(self._waiting), connection)
             self.leave(oldest)
@@ -53,27 +54,27 @@ class Connections:
         self._waiting[connection] = None
 
     def leave(self, connection: "AgentConnection") -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._all.discard(connection)
         self._waiting.pop(connection, None)
 
     def begin(self, connection: "AgentConnection") -> None:
-        """Take in that a request has arrived as a whole: it makes no room for others."""
+        """Note that a whole request has arrived: its connection is not aborted for a new one."""
         self._waiting.pop(connection, None)
 
     def wait(self, connection: "AgentConnection") -> None:
-        """Take in that the agent is waited for."""
+        """Note that the connection is idle and waits for the agent."""
         if connection in self._all:
             self._waiting[connection] = None
 
     async def close(self) -> None:
-        """End all; what is under way is cut off. Returns when all have ended."""
+        """Abort all connections with their requests. Returns when all have ended."""
         tasks = [connection.end() for connection in self._all]
         await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)
 
 
 class AgentConnection(asyncio.Protocol):
-    """One connection. Ends with the first thing in it that is not plain."""
+    """One connection from the agent. It is closed after the first request that is refused."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -86,7 +87,7 @@ class AgentConnection(asyncio.Protocol):
         self._dropped: int | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start to serve the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self._task = asyncio.get_running_loop().create_task(self._serve())
@@ -94,7 +95,7 @@ class AgentConnection(asyncio.Protocol):
         self._connections.enter(self)
 
     def data_received(self, data: bytes) -> None:
-        """Keep what arrives for a request, and nothing that comes after it."""
+        """Buffer bytes of the current request; drop bytes that arrive after its end."""
         if self._dropped is not None:
             self._dropped += len(data)
             if self._dropped > DROPPED_LIMIT:
@@ -106,47 +107,47 @@ class AgentConnection(asyncio.Protocol):
         self._arrived.set()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End what is being done for an agent that has hung up."""
+        """Cancel the work for an agent that has closed the connection."""
         self._transport = None
         self._connections.leave(self)
         if self._task:
             self._task.cancel()
 
     def pause_writing(self) -> None:
-        """Wait for the agent to read."""
+        """Stop writing until the agent has read."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Continue to write."""
         self._writable.set()
 
     def abort(self) -> None:
-        """Break the connection."""
+        """Close the connection immediately."""
         if self._transport:
             self._transport.abort()
 
     def end(self) -> asyncio.Task[None] | None:
-        """Break the connection, and return what is still being done for it."""
+        """Close the connection immediately, cancel its task, and return the task."""
         self.abort()
         if self._task:
             self._task.cancel()
         return self._task
 
     async def write(self, data: bytes) -> None:
-        """Send, as fast as the agent reads. Raises HungUp."""
+        """Send `data`, as fast as the agent reads. Raises HungUp."""
         if self._transport is None or self._transport.is_closing():
             raise HungUp
         self._transport.write(data)
         await self._writable.wait()
 
     async def take(self, most: int) -> bytes:
-        """Return at least one byte and at most so many."""
+        """Wait for data; return at least one byte and at most `most` bytes."""
         while not self._buffer:
             await self._more()
         return self._cut(most)
 
     async def take_until(self, end: bytes, most: int) -> bytes | None:
-        """Return what comes before `end`; None if that is longer than `most`."""
+        """Return the bytes before `end`, and skip `end`; None if they are more than `most`."""
         while (length := self._buffer.find(end, 0, most + len(end))) < 0:
             if len(self._buffer) >= most + len(end):
                 return None
@@ -154,22 +155,22 @@ class AgentConnection(asyncio.Protocol):
         return self._cut(length + len(end)).removesuffix(end)
 
     def end_request(self) -> None:
-        """Take in that the request is whole: nothing of what comes before its answer is kept."""
+        """Note that the whole request was read: what arrives before its answer is dropped."""
         self._connections.begin(self)
         self._drop()
 
     def _cut(self, most: int) -> bytes:
         data = bytes(self._buffer[:most])
         del self._buffer[:most]
-        self._go_on_reading()
+        self._resume_reading()
         return data
 
     def _drop(self) -> None:
         self._dropped = (self._dropped or 0) + len(self._buffer)
         self._buffer.clear()
-        self._go_on_reading()
+        self._resume_reading()
 
-    def _go_on_reading(self) -> None:
+    def _resume_reading(self) -> None:
         if len(self._buffer) <= READ_BUFFER and self._transport:
             self._transport.resume_reading()
 
@@ -188,7 +189,7 @@ class AgentConnection(asyncio.Protocol):
         try:
             while await self._serve_one():
                 pass
-            await self._part()
+            await self._close_gracefully()
         except (HungUp, TimeoutError):
             pass
         finally:
@@ -197,7 +198,7 @@ class AgentConnection(asyncio.Protocol):
     async def _serve_one(self) -> bool:
         """Answer a request; return whether another one may follow. Raises TimeoutError."""
         patience = self._connections.patience
-        request = AgentRequest(self, NOTHING_SAID, patience.body)
+        request = AgentRequest(self, UNREAD_HEAD, patience.body)
         try:
             request = AgentRequest(self, await self._read_head(), patience.body)
         except Refused as refused:
@@ -219,11 +220,14 @@ class AgentConnection(asyncio.Protocol):
             raise Refused(431, TOO_LONG_A_HEAD)
         return read_head(data)
 
-    async def _part(self) -> None:
-        """Let the agent read the answer: a close while it sends would destroy it."""
+    async def _close_gracefully(self) -> None:
+        """Wait until the agent has read the answer.
+
+        If the connection is closed while the agent still sends, TCP discards the answer.
+        """
         self._drop()
         self._connections.wait(self)
         if self._transport and not self._transport.is_closing():
             self._transport.write_eof()
             async with asyncio.timeout(self._connections.patience.end):
-                await asyncio.Event().wait()  # until the agent hangs up
+                await asyncio.Event().wait()  # until the agent closes the connection

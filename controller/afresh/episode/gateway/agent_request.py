@@ -1,7 +1,7 @@
-"""One request of the agent's: its head, its body, and the answer to it.
+"""One request of the agent: its head, its body, and the answer to it.
 
-Owns the framing of both directions. A body is read whole before anything is done with it, and an
-answer is framed anew: nothing that either side says of lengths is passed on.
+Owns the framing in both directions. A body is read completely before it is used, and an answer gets
+new framing: no length that one side states is passed on to the other.
 """
 
 import asyncio
@@ -15,42 +15,42 @@ from afresh.episode.gateway.request_head import Head, Refused
 JSON = {"Content-Type": "application/json"}
 TOO_SLOW = "The request did not arrive in time."
 TOO_LARGE = "The request is too large."
-ODD_CHUNK = "The request's chunks have a form that does not pass."
+ODD_CHUNK = "The request's chunks have a form that is not accepted."
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,8}")
 _SIZE_LIMIT = 8
 _WITHOUT_BODY = frozenset({204, 304})
 
 
-class HungUp(Exception):  # noqa: N818  # nobody's error
-    """The agent has gone. What works for it is cancelled, too."""
+class HungUp(Exception):  # noqa: N818  # not an error
+    """The agent has closed the connection. The work for its request is cancelled, too."""
 
 
 class Wire(Protocol):
-    """The connection that a request came by."""
+    """The connection on which a request arrived."""
 
     async def take(self, most: int) -> bytes:
-        """Return at least one byte and at most so many."""
+        """Wait for data; return at least one byte and at most `most` bytes."""
         ...
 
     async def take_until(self, end: bytes, most: int) -> bytes | None:
-        """Return what comes before `end`; None if that is longer than `most`."""
+        """Return the bytes before `end`, and skip `end`; None if they are more than `most`."""
         ...
 
     def end_request(self) -> None:
-        """Take in that the request is whole: nothing of what comes before its answer is kept."""
+        """Note that the whole request was read: what arrives before its answer is dropped."""
         ...
 
     async def write(self, data: bytes) -> None:
-        """Send, as fast as the agent reads. Raises HungUp."""
+        """Send `data`, as fast as the agent reads. Raises HungUp."""
         ...
 
     def abort(self) -> None:
-        """Break the connection."""
+        """Close the connection immediately."""
         ...
 
 
 class AgentRequest:
-    """Is read first, and answered then."""
+    """One request: first its body is read, then it is answered. `seconds` limit the reading."""
 
     def __init__(self, wire: Wire, head: Head, seconds: float) -> None:
         self._wire = wire
@@ -64,11 +64,11 @@ class AgentRequest:
 
     @property
     def is_over(self) -> bool:
-        """Whether another request may follow by the same connection."""
+        """Whether another request may follow on the same connection."""
         return self.is_read and self.is_answered and not self.head.is_last
 
     async def body(self, limit: int) -> bytes:
-        """Read the whole body. Raises Refused."""
+        """Read the whole body, of at most `limit` bytes. Raises Refused."""
         try:
             async with asyncio.timeout(self._seconds):
                 if self.head.length is None:
@@ -82,7 +82,7 @@ class AgentRequest:
         return body
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
-        """Begin an answer of unknown length."""
+        """Start an answer of unknown length."""
         self._in_chunks = status not in _WITHOUT_BODY and self.head.method != "HEAD"
         coding = {"Transfer-Encoding": "chunked"} if self._in_chunks else {}
         await self._wire.write(self._answer_head(status, {**headers, **coding}))
@@ -109,7 +109,7 @@ class AgentRequest:
         self.is_answered = True
 
     def break_off(self) -> None:
-        """Break the connection, so that the agent sees that the answer is not whole."""
+        """Close the connection, so that the agent sees that the answer is incomplete."""
         self._wire.abort()
 
     def _answer_head(self, status: int, headers: Mapping[str, str]) -> bytes:
@@ -131,7 +131,7 @@ class AgentRequest:
         return bytes(body)
 
     async def _chunks(self, limit: int) -> bytes:
-        """Read chunks that carry nothing but data: no extensions, and no headers at the end."""
+        """Read a chunked body without chunk extensions and without trailer fields."""
         body = bytearray()
         while size := await self._chunk_size():
             if len(body) + size > limit:

@@ -1,7 +1,7 @@
 """Reads the model's answers as they pass through the gateway, in bounded memory.
 
-Owns the two forms that an answer comes in, a stream of events and one JSON message. What is in them
-is the provider's file; of what is too long to be read, the bytes are counted.
+Owns the two forms of an answer: a stream of events, and one JSON message. The files in `providers`
+read their content. What is too long to be read is only counted, in bytes.
 """
 
 import json
@@ -12,21 +12,21 @@ from afresh.episode.container.lines import LineReader, OutputLine
 from afresh.episode.gateway.model_api import ModelAnswer, ModelApi, ModelFault, TokenCounts
 
 MESSAGE_LIMIT = 8 << 20
-# Where each piece carries counts, the longest is a whole file of 65,536 tokens.
+# The longest event is a whole file of 65,536 tokens, from a provider that counts in every event.
 EVENT_LIMIT = 2 << 20
 
 
-class Room:
-    """How many bytes more of all answers together are kept until they can be read."""
+class MemoryQuota:
+    """The memory for unread parts of all answers together: `left` bytes may still be used."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
 
 class AnswerReader:
-    """Reads one answer, and must be closed. Where there is no room, its bytes are counted."""
+    """Reads one answer, and must be closed. Without memory left, it only counts the bytes."""
 
-    def __init__(self, api: ModelApi, content_type: str, room: Room) -> None:
+    def __init__(self, api: ModelApi, content_type: str, quota: MemoryQuota) -> None:
         self.answer = ModelAnswer(tokens=TokenCounts())
         self._api = api
         self._streamed = content_type.startswith("text/event-stream")
@@ -34,11 +34,11 @@ class AnswerReader:
         self._body = bytearray()
         self._size = 0
         self._has_unread = False
-        self._room = room
+        self._quota = quota
         self._held = 0
 
     def feed(self, data: bytes) -> None:
-        """Take in a piece of the body."""
+        """Read a piece of the body."""
         if not self._streamed:
             self._take_piece(data)
             return
@@ -48,23 +48,23 @@ class AnswerReader:
             self._holds(0)
 
     def close(self) -> None:
-        """Give back the room that is held."""
+        """Release the memory that is held."""
         self._holds(0)
 
     def end(self) -> None:
-        """Take in that the body is over, and tell an answer that is not whole."""
+        """Note the end of the body; set a fault if the answer is incomplete."""
         answer = self.answer
         answer.is_over = True
-        self._take_lines(self._lines.end())  # programs read a last line without an end, too
+        self._take_lines(self._lines.end())  # programs accept a last line without a line end
         if not self._streamed and not self._has_unread:
             self._api.take_message(answer, _json(self._body.decode(errors="replace")))
-        if self._has_unread and answer.fault is None:  # its last word may have been there
+        if self._has_unread and answer.fault is None:  # the end of the answer may be unread
             answer.stopping = answer.ended = True
         if answer.fault is None and not answer.ended:
             answer.fault = ModelFault.UNREACHABLE if answer.began else ModelFault.EMPTY
 
     def broken(self) -> None:
-        """Take in that the connection broke before the body was over."""
+        """Note that the connection broke before the end of the body."""
         if not self.answer.ended:
             self.answer.fault = ModelFault.UNREACHABLE
 
@@ -79,11 +79,11 @@ class AnswerReader:
         self.answer.unread = self._size
 
     def _holds(self, size: int) -> bool:
-        """Hold room for so many bytes instead of what was held; False where there is none."""
+        """Hold memory for `size` bytes in place of what was held; False if there is too little."""
         more = size - self._held
-        if more > self._room.left:
+        if more > self._quota.left:
             return False
-        self._room.left -= more
+        self._quota.left -= more
         self._held = size
         return True
 

@@ -1,23 +1,23 @@
-"""How long a provider that fails is asked again, and when its agent's run is given up.
+"""Decides how long requests to a failing provider continue, and when the agent's run is ended.
 
-Owns the patience with faults in a row. Pure: it is told what happens and when, and knows neither
-requests nor programs. Times are seconds of one clock that never goes back.
+Owns the rules about consecutive faults. Pure: the caller passes events and their times. Knows
+neither requests nor programs. Times are seconds of one monotonic clock.
 """
 
 from dataclasses import dataclass
 
 from afresh.episode.gateway.model_api import ModelFault
 
-# Until then an agent's program may ask again: its own quick retries take two to seven seconds, and
-# a fault that they outlast costs nothing. Longer, they only use up the time of the episode.
+# For this long an agent's program may retry: its own quick retries take two to seven seconds, and a
+# fault that ends within that time costs nothing. Longer retries only use up the episode's time.
 RETRY_SECONDS = 8.0
-# Until then a program that has been refused may end by itself, and write down what it has done.
+# For this long a program whose requests are refused may end by itself and save its work.
 END_SECONDS = 10.0
-# One fault may be that of a side request, for a cheaper model or a title, which nobody repeats.
+# A single fault may belong to a side request, such as one for a title, which is never repeated.
 IN_A_ROW = 2
-# Faults that are farther apart have nothing to do with each other.
+# Faults that are farther apart are considered unrelated.
 APART_SECONDS = 30.0
-# Some programs ask again at once, and for ever.
+# Some programs retry immediately and without limit.
 TRIES = 4
 
 PERMANENT = frozenset(
@@ -36,9 +36,9 @@ TRANSIENT = frozenset(
 
 @dataclass(slots=True)
 class Outage:
-    """The faults since the last whole answer.
+    """The faults since the last complete answer.
 
-    What the agent's own request caused is none: it says nothing of the next one.
+    A fault that the agent's own request caused does not count: it says nothing about the next one.
     """
 
     _fault: ModelFault | None = None
@@ -50,16 +50,16 @@ class Outage:
 
     @property
     def has_answered(self) -> bool:
-        """Whether a whole answer has ever come."""
+        """Whether a complete answer has ever arrived."""
         return self._has_answered
 
     def answered(self) -> None:
-        """Take in a whole answer: whatever was, is over."""
+        """Note a complete answer, which ends the outage."""
         self._has_answered = True
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Forget the faults: another run of the agent begins."""
+        """Reset the faults, for another run of the agent."""
         self._fault = None
         self._since = None
         self._count = 0
@@ -74,38 +74,38 @@ class Outage:
         wait: float | None = None,
         has_begun: bool = False,
     ) -> None:
-        """Take in a fault of a request that was made at the time `asked`.
+        """Note at time `now` the fault of a request that was sent at time `asked`.
 
-        `wait`: how long the provider asks to be left alone, where it says so. `has_begun`: its
-        answer broke off.
+        `wait` is how many seconds the provider asks to wait, if it says so. `has_begun`: an answer
+        had begun and broke off.
         """
-        # A model that has answered is there: it is another one that is not.
+        # The model has answered before, so the missing one must be another model.
         is_elsewhere = fault is ModelFault.NOT_THERE and self._has_answered
         if is_elsewhere or fault not in PERMANENT | TRANSIENT:
             return
-        # An answer that stops in its middle has taken long because it stopped.
+        # A silent answer took long because it was silent; any other long answer shows progress.
         went_well = has_begun and now - asked >= RETRY_SECONDS and fault is not ModelFault.SILENT
         if self._since is None or went_well or asked >= self._last + APART_SECONDS:
             self.begin_again()
             self._since = now
-        # Requests that were made at once fail at once: that is no repetition.
+        # Requests that were sent in parallel fail together: that counts as one fault.
         self._count += not self._count or asked >= self._last
         self._fault, self._last = fault, now
-        # An episode that is turned away before its first answer has nothing to lose: trying again
-        # is for the operator, which knows who else uses the key.
+        # An episode that is refused before its first answer loses no work. The operator retries it
+        # later, and knows which other episodes use the key.
         is_unwelcome = fault in TRANSIENT and not (self._has_answered or has_begun)
         is_repeated = self._count >= (IN_A_ROW if fault in PERMANENT else TRIES)
         is_long = wait is not None and is_too_long(wait)
         self._is_final |= is_unwelcome or is_repeated or is_long
 
     def refuses(self, now: float) -> bool:
-        """Whether the provider is not to be asked any more."""
+        """Whether no more requests may be sent to the provider."""
         return self._has_lasted(RETRY_SECONDS, now) or self._is_final
 
     def gives_up_for(self, now: float) -> ModelFault | None:
-        """Return why a program that has no request under way will get no further by itself.
+        """Return why a program without a request under way cannot continue; None if it may.
 
-        One fault alone is no reason: the program may be busy with something else.
+        A single fault is no reason: the program may be busy with something else.
         """
         if self._has_lasted(END_SECONDS, now):
             return self._fault
@@ -118,5 +118,5 @@ class Outage:
 
 
 def is_too_long(wait: float) -> bool:
-    """Whether no agent waits for as many seconds, which its provider asks to be left alone."""
+    """Whether `wait`, the seconds that a provider asks to wait, are too many for an agent."""
     return wait > RETRY_SECONDS

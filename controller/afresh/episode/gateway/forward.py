@@ -1,8 +1,8 @@
-"""Forwards a request of the agent to the provider, and the answer back, as streams.
+"""Forwards a request of the agent to the provider, and streams the answer back.
 
-Owns what of a request reaches the provider and what of an answer reaches the agent: no credential
-of the agent's goes out, and none of the runner's comes back. With `upstream_request` the only file
-that knows aiohttp.
+Owns which parts of a request reach the provider and which parts of an answer reach the agent: no
+credential of the agent is sent, and none of the runner is returned. Only this file and
+`upstream_request` use aiohttp.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ import aiohttp
 
 from afresh.episode.gateway.agent_connection import Connections
 from afresh.episode.gateway.agent_request import AgentRequest, HungUp
-from afresh.episode.gateway.answer_reader import AnswerReader, Room
+from afresh.episode.gateway.answer_reader import AnswerReader, MemoryQuota
 from afresh.episode.gateway.bounds import ANSWERS, BACKLOG, ConnectionPatience
 from afresh.episode.gateway.circuit_breaker import is_too_long
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import ModelFault, Route, Upstream
 from afresh.episode.gateway.request_body import BodyReader
 from afresh.episode.gateway.request_head import Refused
-from afresh.episode.gateway.request_reading import Wish
+from afresh.episode.gateway.request_reading import GenerationParameters
 from afresh.episode.gateway.upstream_request import (
     PATIENCE,
     UpstreamAnswer,
@@ -33,18 +33,18 @@ from afresh.episode.gateway.upstream_request import (
 )
 
 ERROR_LIMIT = 64 << 10
-NOT_A_MODEL_PATH = "Only requests for the model pass."
+NOT_A_MODEL_PATH = "Only requests to the model are allowed."
 UNREACHABLE = "The model's endpoint cannot be reached."
 SILENT = "The model does not answer."
-# Some programs sleep for as long as they are told; the operator does that without a pod.
+# Some programs wait as long as these headers say; the operator can wait without a pod.
 WAITS = frozenset({"retry-after", "retry-after-ms"})
-# No limit lasts longer: what is later was meant in another unit, or is no time at all.
+# No rate limit lasts longer: a later time was meant in another unit, or is not a time.
 LONGEST_WAIT_SECONDS = 32 * 86_400
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
-class Silent(Exception):  # noqa: N818  # the provider's doing
-    """The provider has the whole request, and has said nothing for too long."""
+class Silent(Exception):  # noqa: N818  # the provider caused it
+    """The provider has the whole request, and has sent nothing for too long."""
 
 
 class Serving:
@@ -58,12 +58,12 @@ class Serving:
         self._stopped = asyncio.Event()
 
     def run(self, listener: socket.socket) -> None:
-        """Serve. Returns when it is stopped; requests under way are then cut off."""
+        """Serve until `stop` is called; requests under way are then aborted."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._serve(listener))
 
     def stop(self) -> None:
-        """End `run`, from another thread."""
+        """End `run`. Call it from another thread."""
         self._loop.call_soon_threadsafe(self._stopped.set)
 
     async def _serve(self, listener: socket.socket) -> None:
@@ -87,8 +87,8 @@ class Forwarder:
         self._meter = meter
         self._session = session
         self._bodies = BodyReader(upstream)
-        self._room = Room(ANSWERS)
-        self._settled = asyncio.Condition()
+        self._quota = MemoryQuota(ANSWERS)
+        self._turn_ended = asyncio.Condition()
 
     async def handle(self, request: AgentRequest) -> None:
         """Answer one request. Raises HungUp."""
@@ -113,7 +113,7 @@ class Forwarder:
             await self._refuse(request, 502, UNREACHABLE)
 
     async def _forward(self, request: AgentRequest) -> None:
-        """Pass request and answer on; nothing is counted."""
+        """Forward the request and its answer without counting anything."""
         try:
             async with contextlib.AsyncExitStack() as held:
                 answer = await self._answer_unread(request, held)
@@ -124,70 +124,71 @@ class Forwarder:
             await self._refuse(request, 502, UNREACHABLE)
 
     async def _generate(self, request: AgentRequest, held: contextlib.AsyncExitStack) -> None:
-        """Pass request and answer on, and tell the turn what comes; `held` ends both.
+        """Forward the request and its answer, and record both in a turn.
 
-        Raises NothingLeft, Refused, Silent, BROKEN.
+        Closing `held` ends the turn and the answer. Raises NothingLeft, Refused, Silent or an error
+        of BROKEN.
         """
-        answer, turn, hearing = await self._answer_of_model(request, held)
+        answer, turn, silence_timer = await self._answer_of_model(request, held)
         if answer.status >= 300:
             await self._refused(request, answer, turn, held)
             return
-        reader = AnswerReader(self._upstream.api, answer.content_type, self._room)
+        reader = AnswerReader(self._upstream.api, answer.content_type, self._quota)
         turn.answer = reader.answer
         with contextlib.closing(reader):
-            await self._pass_on(request, answer, _Metered(reader, turn), held, hearing)
+            await self._pass_on(request, answer, _Metered(reader, turn), held, silence_timer)
 
     async def _answer_of_model(
         self, request: AgentRequest, held: contextlib.AsyncExitStack
-    ) -> "tuple[UpstreamAnswer, Turn, Hearing]":
-        """Reserve a turn and ask. When this has returned, nothing here knows the body."""
+    ) -> "tuple[UpstreamAnswer, Turn, SilenceTimer]":
+        """Reserve a turn and send the request. Afterwards nothing here references its body."""
         async with contextlib.AsyncExitStack() as body:
             read = await body.enter_async_context(self._bodies.read(request))
-            turn = await held.enter_async_context(self._turn(read.wish, read.size))
-            hearing = Hearing(turn, self._upstream.silence_seconds)
+            turn = await held.enter_async_context(self._turn(read.parameters, read.size))
+            silence_timer = SilenceTimer(turn, self._upstream.silence_seconds)
             asked = read.written(turn.reserved.limit if turn.reserved else None)
             asking = build_request(self._session, self._upstream, request.head, asked)
-            answer = await held.enter_async_context(self._asking(asking, turn, hearing))
+            answer = await held.enter_async_context(self._asking(asking, turn, silence_timer))
             _keep_until_sent(answer, body, held)
-        return answer, turn, hearing
+        return answer, turn, silence_timer
 
     async def _answer_unread(
         self, request: AgentRequest, held: contextlib.AsyncExitStack
     ) -> UpstreamAnswer:
-        """Ask what costs no turn. When this has returned, nothing here knows the body."""
+        """Send a request that costs no turn. Afterwards nothing here references its body."""
         async with contextlib.AsyncExitStack() as body:
             read = await body.enter_async_context(self._bodies.read(request))
             asking = build_request(self._session, self._upstream, request.head, read.written())
-            # The session has no limit for a proxy that is silent.
+            # The session does not limit how long a proxy may be silent.
             async with asyncio.timeout(PATIENCE * self._upstream.silence_seconds):
                 answer = await held.enter_async_context(_answering(asking))
             _keep_until_sent(answer, body, held)
         return answer
 
     @contextlib.asynccontextmanager
-    async def _turn(self, wish: Wish, size: int) -> AsyncIterator[Turn]:
-        """Reserve a turn; near the end of the budget, when it is this request's. NothingLeft."""
+    async def _turn(self, parameters: GenerationParameters, size: int) -> AsyncIterator[Turn]:
+        """Reserve a turn, if necessary after other turns have ended. Raises NothingLeft."""
         while True:
-            async with self._settled:
-                turn = self._meter.begin(wish, size)
+            async with self._turn_ended:
+                turn = self._meter.begin(parameters, size)
                 if turn:
                     break
-                await self._settled.wait()
+                await self._turn_ended.wait()
         try:
             with turn:
                 yield turn
         finally:
-            async with self._settled:
-                self._settled.notify_all()
+            async with self._turn_ended:
+                self._turn_ended.notify_all()
 
     @contextlib.asynccontextmanager
     async def _asking(
-        self, asking: Awaitable[aiohttp.ClientResponse], turn: Turn, hearing: "Hearing"
+        self, asking: Awaitable[aiohttp.ClientResponse], turn: Turn, silence_timer: "SilenceTimer"
     ) -> AsyncIterator[UpstreamAnswer]:
-        """Ask the provider. Raises Silent and BROKEN, and tells the turn why."""
+        """Send the request. Sets the turn's fault, and raises Silent or an error of BROKEN."""
         async with contextlib.AsyncExitStack() as held:
             try:
-                async with hearing.limit():
+                async with silence_timer.limit():
                     answer = await held.enter_async_context(_answering(asking))
             except asyncio.CancelledError:  # the agent has hung up
                 turn.is_abandoned = True
@@ -210,7 +211,7 @@ class Forwarder:
         api, now = self._upstream.api, time.time()
         turn.fault = api.fault_of(answer.status, body)
         if turn.fault is ModelFault.TOO_LONG and answer.status == 429:
-            # Some programs would ask the same again for as long as they may run.
+            # Some programs would repeat the same request until their time limit.
             await held.aclose()
             await self._refuse(request, 400, body.decode(errors="replace"))
             return
@@ -232,21 +233,21 @@ class Forwarder:
         answer: aiohttp.ClientResponse,
         reader: "_Metered | _Unread",
         held: contextlib.AsyncExitStack,
-        hearing: "Hearing | None" = None,
+        silence_timer: "SilenceTimer | None" = None,
     ) -> None:
-        """Write the answer to the agent as it comes. Raises nothing that belongs to either side."""
-        with contextlib.suppress(HungUp):  # the agent has gone; what it got is counted
+        """Write the answer to the agent as it arrives. Handles the failures of both sides."""
+        with contextlib.suppress(HungUp):  # what the agent received until then is counted
             await request.start(answer.status, returned_headers(self._upstream, answer))
             while True:
                 try:
-                    async with hearing.limit() if hearing else contextlib.nullcontext():
+                    async with silence_timer.limit() if silence_timer else contextlib.nullcontext():
                         piece = await answer.content.readany()
                 except (Silent, *BROKEN):
                     reader.broken()
                     return request.break_off()
                 if not piece:
                     reader.end()
-                    await held.aclose()  # who has seen the end finds it counted
+                    await held.aclose()  # count first, then let the agent see the end
                     return await request.end()
                 if not reader.feed(piece):
                     return request.break_off()
@@ -258,7 +259,7 @@ class Forwarder:
 
 @contextlib.asynccontextmanager
 async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator[UpstreamAnswer]:
-    """Send a request, and give its answer when it begins. Raises BROKEN."""
+    """Send a request, and provide its answer when its head has arrived. Raises BROKEN errors."""
     answer = cast("UpstreamAnswer", await asking)
     try:
         yield answer
@@ -269,13 +270,13 @@ async def _answering(asking: Awaitable[aiohttp.ClientResponse]) -> AsyncIterator
 def _keep_until_sent(
     answer: UpstreamAnswer, body: contextlib.AsyncExitStack, held: contextlib.AsyncExitStack
 ) -> None:
-    """Keep the body in memory until the end of `held` if the answer has come too early."""
+    """Keep the body until the end of `held`, if the answer came before it was sent completely."""
     if not answer.is_sent:
         held.push_async_exit(body.pop_all())
 
 
-class Hearing:
-    """How long the provider of one request may say nothing."""
+class SilenceTimer:
+    """Limits how long the provider may be silent during one request."""
 
     def __init__(self, turn: Turn, seconds: float) -> None:
         self._turn = turn
@@ -283,14 +284,15 @@ class Hearing:
 
     @contextlib.asynccontextmanager
     async def limit(self) -> AsyncIterator[None]:
-        """Wait in the block for its next word. Raises Silent, and tells the turn.
+        """Limit the time of the block, which waits for the provider's next bytes.
 
-        A sign of life that is no answer is not waited for without end.
+        Sets the turn's fault and raises Silent at the limit. Before a streamed answer has begun,
+        the limit also applies to the whole wait: bytes that belong to no answer do not extend it.
         """
         turn, loop = self._turn, asyncio.get_running_loop()
         has_begun = turn.answer is not None and turn.answer.began
         seconds = self._seconds * PATIENCE
-        if turn.wish.is_streamed and not has_begun:
+        if turn.parameters.is_streamed and not has_begun:
             left = turn.asked + seconds - loop.time()
             seconds = min(self._seconds, left)
         waiting = asyncio.timeout(seconds)
@@ -302,8 +304,8 @@ class Hearing:
                 raise
             if not (turn.answer and turn.answer.ended):
                 turn.fault = ModelFault.SILENT
-            # What would have come in one piece may have been worked on all the time.
-            turn.is_abandoned = not turn.wish.is_streamed
+            # An answer that is not streamed may have been in progress all the time.
+            turn.is_abandoned = not turn.parameters.is_streamed
             raise Silent from None
 
 
@@ -317,27 +319,27 @@ class _Metered:
         self.broken = reader.broken
 
     def feed(self, data: bytes) -> bool:
-        """Take in a piece of the body; False if nothing more of it may pass."""
+        """Read a piece of the body; False if the rest of the answer must not pass."""
         self._reader.feed(data)
         return not self._turn.is_too_much
 
 
 class _Unread:
-    """In the place of a reader where nothing is counted."""
+    """A reader that counts nothing."""
 
     def feed(self, _data: bytes) -> bool:
-        """Pass over it."""
+        """Ignore the piece and let it pass."""
         return True
 
     def end(self) -> None:
-        """Nothing to conclude."""
+        """Do nothing."""
 
     def broken(self) -> None:
-        """Nothing to conclude."""
+        """Do nothing."""
 
 
 async def _read_error(content: aiohttp.StreamReader) -> bytes:
-    """Read the body of an error; nothing of one that is too long."""
+    """Read the body of an error; return nothing if it is too long."""
     body = bytearray()
     async for piece in content.iter_any():
         body += piece

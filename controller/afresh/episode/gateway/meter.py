@@ -1,12 +1,11 @@
-"""Counts turns, tokens and cost, and remembers how the last request for the model went.
+"""Counts turns, tokens and cost, and records the result of the last request to the model.
 
-Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request for the
-model that was answered with success, whichever model it was and whether or not several run at once;
-requests under way count as turns until they fail. So does one that the agent abandons while the
-provider works on it: else an agent could ask for ever. Under a budget each has set aside what it
-may use, and pays that where the last count of its answer does not come. How counts become Usage is
-in `usage_totals`, what fits into the budget in `token_budget`, and how long faults last in
-`circuit_breaker`.
+Owns the limits: the turns of one subtask, and the episode's budget. A turn is one request to any
+model that was answered successfully. A request under way counts as a turn until it fails. So does a
+request that the agent abandons while the provider works on it: otherwise an agent could send
+requests without limit. Under a budget, an amount is reserved for each request, and is charged if
+the final count of its answer does not arrive. `usage_totals` turns counts into Usage,
+`token_budget` decides what fits into the budget, and `circuit_breaker` how long faults last.
 """
 
 import threading
@@ -17,33 +16,39 @@ from afresh.contract.order import Budget, Price
 from afresh.contract.report import Usage
 from afresh.episode.gateway.circuit_breaker import Outage
 from afresh.episode.gateway.model_api import ModelAnswer, ModelFault, TokenCounts
-from afresh.episode.gateway.request_reading import Wish
-from afresh.episode.gateway.token_budget import Allowance, Reservation, Shortage, expected_tokens
-from afresh.episode.gateway.usage_totals import Peak, Tally, cost_of
+from afresh.episode.gateway.request_reading import GenerationParameters
+from afresh.episode.gateway.token_budget import Reservation, Shortage, TokenBudget, expected_tokens
+from afresh.episode.gateway.usage_totals import Peak, UsageTotals, cost_of
 
-NOT_NOW = "The model's provider fails; there is no use in asking it again now."
+NOT_NOW = "The model's provider is failing; do not send further requests now."
 NO_TURN_LEFT = "The turn limit of this task is reached."
 NO_BUDGET_LEFT = "The budget of this work is used up."
-# Of a short request most is what every request has; it says nothing of how dense its text is.
-TELLING_BYTES = 4096
+# A shorter request is mostly fixed text, which says nothing about its tokens per byte.
+SAMPLE_BYTES = 4096
 NO_PRICE = "The model has no price, and the budget of this work is an amount of money."
 
 
 class NothingLeft(Exception):  # noqa: N818  # an answer to the agent
-    """No request for the model passes any more. The argument is a sentence for the agent."""
+    """No more requests to the model are allowed. The argument is a sentence for the agent."""
 
 
 class Turn:
-    """One request for the model, from its start until the end of a `with` block.
+    """One request to the model, from its start until the end of a `with` block.
 
-    Neither answered nor failed means that the agent went away: that says nothing of the model.
-    `size` is that of the request in bytes; `is_abandoned`, that the provider had all of it and may
-    have answered. `reserved` is what it may use under a budget.
+    If there is neither an answer nor a fault, the agent closed the connection, which says nothing
+    about the model. `size` is that of the request in bytes. `is_abandoned`: the provider had the
+    whole request and may have answered. `reserved` is what the request may use under a budget.
     """
 
-    def __init__(self, meter: "Meter", wish: Wish, size: int, reserved: Reservation | None) -> None:
+    def __init__(
+        self,
+        meter: "Meter",
+        parameters: GenerationParameters,
+        size: int,
+        reserved: Reservation | None,
+    ) -> None:
         self._meter = meter
-        self.wish = wish
+        self.parameters = parameters
         self.size = size
         self.reserved = reserved
         self.is_abandoned = False
@@ -56,25 +61,29 @@ class Turn:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._meter.settle(self)
+        self._meter.finish_turn(self)
 
     @property
-    def is_untold(self) -> bool:
-        """Whether the last count of what it has used has not come."""
+    def lacks_final_count(self) -> bool:
+        """Whether the final count of what the request used has not arrived."""
         answer = self.answer
         if answer is None:
             return True
-        is_last = answer.is_over or (answer.stopping and self.wish.answers == 1)
+        is_last = answer.is_over or (answer.stopping and self.parameters.answers == 1)
         return not (answer.is_counted and answer.stopping and is_last)
 
     @property
     def is_too_much(self) -> bool:
-        """Whether the rest of the answer must not come: it is not paid for, or has no price."""
+        """Whether the rest of the answer must not pass: it exceeds the budget or has no price."""
         return self._meter.is_too_much(self)
 
 
 class Meter:
-    """Written by the gateway's thread, read by the runner's. Turns are counted by subtask."""
+    """Counts the use of models. The gateway's thread writes it, and the runner's threads read it.
+
+    Turns are counted for each subtask. `on_first_answer` is called after the first complete answer,
+    `on_use` whenever the usage changes.
+    """
 
     def __init__(
         self,
@@ -85,14 +94,14 @@ class Meter:
     ) -> None:
         self._max_turns = max_turns
         self._pricing = tuple(pricing)
-        self._allowance = Allowance(budget, pricing)
+        self._budget = TokenBudget(budget, pricing)
         self._model = model or ""
-        self._before = Tally()
-        self._subtask = Tally()
+        self._before = UsageTotals()
+        self._subtask = UsageTotals()
         self._under_way: set[Turn] = set()
         self._outage = Outage()
-        self._told_per_byte = 0.0
-        self._last_settled = 0.0
+        self._input_tokens_per_byte = 0.0
+        self._last_ended = 0.0
         self._lock = threading.Lock()
         self.on_first_answer: Callable[[], None] = lambda: None
         self.on_use: Callable[[], None] = lambda: None
@@ -102,13 +111,13 @@ class Meter:
         self.last_fault: ModelFault | None = None
         self.not_before: float | None = None
         self.first_asked: float | None = None
-        """When the subtask's first request for the model came, in seconds since the epoch."""
+        """When the subtask's first request to the model arrived, in seconds since the epoch."""
 
     def begin_subtask(self) -> None:
-        """Count the turns of another subtask from now on. No request may be under way."""
+        """Start to count the turns of another subtask. No request may be under way."""
         with self._lock:
             self._before = self._before.plus(self._subtask)
-            self._subtask = Tally()
+            self._subtask = UsageTotals()
             self._outage.begin_again()
             self.limit_reached = False
             self.last_fault = None
@@ -116,27 +125,28 @@ class Meter:
             self.first_asked = None
 
     def require_more(self) -> None:
-        """Raise NothingLeft if no request passes, whatever it is."""
+        """Raise NothingLeft if no request at all is allowed."""
         with self._lock:
             self._require_more()
 
-    def begin(self, wish: Wish, size: int) -> Turn | None:
-        """Reserve a turn for a request of so many bytes. Raises NothingLeft.
+    def begin(self, parameters: GenerationParameters, size: int) -> Turn | None:
+        """Reserve a turn for a request of `size` bytes. Raises NothingLeft.
 
-        None: the budget may not be enough for it besides those under way; one of them must settle
-        first. A request that is alone passes as long as enough is left for a short answer.
+        Returns None if the budget may not be enough for this request and those under way: one of
+        them must end first. A request is allowed alone as long as enough is left for a short
+        answer.
         """
         with self._lock:
             self._require_more()
-            reserved = self._reserved(wish, size)
+            reserved = self._reserved(parameters, size)
             if isinstance(reserved, Shortage):
                 if self._under_way:
                     return None
                 self.refused_by = reserved.field
                 raise NothingLeft(NO_BUDGET_LEFT)
-            if reserved and self._under_way and not self._allowance.is_whole(reserved, wish):
+            if reserved and self._under_way and not self._budget.is_whole(reserved, parameters):
                 return None
-            turn = Turn(self, wish, size, reserved)
+            turn = Turn(self, parameters, size, reserved)
             self.first_asked = self.first_asked or time.time()
             self._under_way.add(turn)
         if reserved:
@@ -146,7 +156,7 @@ class Meter:
     def _require_more(self) -> None:
         if self.unpriced_model is not None:
             raise NothingLeft(NO_PRICE)
-        spent = self._allowance.field_reached(self._used())
+        spent = self._budget.field_reached(self._used())
         if spent:
             self.refused_by = spent
             raise NothingLeft(NO_BUDGET_LEFT)
@@ -156,19 +166,21 @@ class Meter:
             self.limit_reached = True
             raise NothingLeft(NO_TURN_LEFT)
 
-    def _reserved(self, wish: Wish, size: int) -> Reservation | Shortage | None:
-        if not self._allowance.is_bounded:
+    def _reserved(
+        self, parameters: GenerationParameters, size: int
+    ) -> Reservation | Shortage | None:
+        if not self._budget.is_bounded:
             return None
-        told = max(expected_tokens(size), int(size * self._told_per_byte))
+        input_tokens = max(expected_tokens(size), int(size * self._input_tokens_per_byte))
         others = (turn.reserved for turn in self._under_way if turn.reserved)
-        return self._allowance.reserve(self._used(), others, wish, told)
+        return self._budget.reserve(self._used(), others, parameters, input_tokens)
 
-    def settle(self, turn: Turn) -> None:
-        """Count a turn that was answered, or give it back."""
+    def finish_turn(self, turn: Turn) -> None:
+        """Count a turn that was answered, or release its reservation."""
         answer = turn.answer
         with self._lock:
             self._under_way.discard(turn)
-            self._last_settled = time.monotonic()
+            self._last_ended = time.monotonic()
             had_answered = self._outage.has_answered
             fault = turn.fault or (answer.fault if answer else None)
             if answer and answer.began:
@@ -188,44 +200,44 @@ class Meter:
             self.on_first_answer()
 
     def is_too_much(self, turn: Turn) -> bool:
-        """Whether what has been used is over the budget while this turn's answer goes on."""
+        """Whether usage exceeds the budget while this turn's answer is still arriving."""
         answer = turn.answer
         if answer is None or not answer.began or answer.stopping:
             return False
         with self._lock:
             self._note_price(answer)
-            over = self._allowance.field_exceeded(self._used(with_open=True))
+            over = self._budget.field_exceeded(self._used(with_open=True))
             self.refused_by = self.refused_by or over
             return over is not None or self.unpriced_model is not None
 
     @property
     def quiet_since(self) -> float | None:
-        """When the last request ended, by the monotonic clock; None while one is under way."""
+        """When the last request ended, on the monotonic clock; None while one is under way."""
         with self._lock:
-            return None if self._under_way else self._last_settled
+            return None if self._under_way else self._last_ended
 
     @property
     def has_answered(self) -> bool:
-        """Whether the provider has given a whole answer in this episode; it stays so."""
+        """Whether the provider has given at least one complete answer in this episode."""
         with self._lock:
             return self._outage.has_answered
 
     @property
     def gives_up_for(self) -> ModelFault | None:
-        """Why the agent is to be ended, if the provider lets it get no further."""
+        """Why the agent must be ended, if the failing provider prevents further work."""
         with self._lock:
             return None if self._under_way else self._outage.gives_up_for(time.monotonic())
 
     @property
     def used_up(self) -> str | None:
-        """The field of spec.budget that leaves nothing for another request."""
+        """The field of spec.budget that leaves too little for another request, if any."""
         with self._lock:
-            return self._allowance.field_reached(self._used())
+            return self._budget.field_reached(self._used())
 
     def usage(self) -> Usage:
-        """Return what the episode has used, and may be using: what is under way has its part.
+        """Return what the episode has used, including the reservations of requests under way.
 
-        No cost if anything counted has no price.
+        It has no cost if any counted answer has no price.
         """
         with self._lock:
             used = self._used()
@@ -241,7 +253,7 @@ class Meter:
             return self._subtask.usage(priced=bool(self._pricing))
 
     def subtask_peak(self) -> Peak:
-        """Return the most that one request of this subtask has told a model."""
+        """Return the largest input of one request of this subtask."""
         with self._lock:
             return self._subtask.peak
 
@@ -256,7 +268,7 @@ class Meter:
         has_begun = turn.answer is not None and turn.answer.began
         self._outage.failed(fault, now, asked=turn.asked, wait=wait, has_begun=has_begun)
 
-    def _used(self, *, with_open: bool = False) -> Tally:
+    def _used(self, *, with_open: bool = False) -> UsageTotals:
         used = self._before.plus(self._subtask)
         for turn in self._under_way if with_open else ():
             if turn.answer and turn.answer.began:
@@ -264,24 +276,24 @@ class Meter:
         return used
 
     def _note_price(self, answer: ModelAnswer) -> None:
-        if answer.unread:  # by the same model as the one before, as far as anybody knows
+        if answer.unread:  # presumably by the same model as the answer before
             answer.model = answer.model or self._model
         self._model = answer.model or self._model
-        if self._allowance.is_money and cost_of(answer, self._pricing) is None:
+        if self._budget.is_money and cost_of(answer, self._pricing) is None:
             self.unpriced_model = answer.model
 
     def _expect(self, answer: ModelAnswer, turn: Turn) -> None:
-        """Count what the answer has not told, as its bytes or as what has been set aside."""
+        """Estimate the counts that the answer lacks, from its bytes or from the reservation."""
         tokens, size = answer.tokens, turn.size
-        told = tokens.input + tokens.cache_read + tokens.cache_write
-        if told and size >= TELLING_BYTES:
-            self._told_per_byte = max(self._told_per_byte, told / size)
+        input_tokens = tokens.input + tokens.cache_read + tokens.cache_write
+        if input_tokens and size >= SAMPLE_BYTES:
+            self._input_tokens_per_byte = max(self._input_tokens_per_byte, input_tokens / size)
         tokens.output = max(tokens.output, expected_tokens(answer.unread))
-        if turn.reserved and turn.is_untold:
-            tokens.input = tokens.input if told else turn.reserved.input
+        if turn.reserved and turn.lacks_final_count:
+            tokens.input = tokens.input if input_tokens else turn.reserved.input
             tokens.output = max(tokens.output, turn.reserved.output)
-            answer.model = answer.model or turn.wish.model
-        elif not told and (answer.unread or not tokens.output):
+            answer.model = answer.model or turn.parameters.model
+        elif not input_tokens and (answer.unread or not tokens.output):
             tokens.input = expected_tokens(size)
 
 

@@ -1,4 +1,4 @@
-"""What the gateway must know of a provider's API, and the values that answers are reduced to.
+"""The interface of a provider's API to the gateway, and the values to which answers are reduced.
 
 Knows no provider; each has a file of its own. Pure.
 """
@@ -17,19 +17,19 @@ class Route(Enum):
 
     GENERATE = auto()  # forwarded, counted as a turn, metered
     FORWARD = auto()  # forwarded: counting tokens, listing models
-    LOCAL = auto()  # answered here: a CLI looking whether somebody is there
+    LOCAL = auto()  # answered here: a CLI checks whether the endpoint responds
     FORBIDDEN = auto()
 
 
 class ModelFault(Enum):
-    """Why a request for the model did not get a whole answer."""
+    """Why a request to the model did not get a complete answer."""
 
     KEY_REFUSED = auto()
     NO_CREDIT = auto()
     RATE_LIMITED = auto()
     UNAVAILABLE = auto()  # overloaded, 5xx
     UNREACHABLE = auto()  # no connection, or one that broke
-    SILENT = auto()  # it has the request, and says nothing for longer than the class allows
+    SILENT = auto()  # it has the request, and sends nothing for longer than the class allows
     EMPTY = auto()
     UNTRUSTED = auto()  # its certificate cannot be verified
     NOT_THERE = auto()  # no such model, or no such API at that address
@@ -39,7 +39,7 @@ class ModelFault(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class TokenCounts:
-    """What one answer counted. Later numbers of a stream replace earlier ones."""
+    """The token counts of one answer. Later counts of a stream replace earlier ones."""
 
     input: int = 0
     output: int = 0
@@ -48,11 +48,11 @@ class TokenCounts:
 
     @property
     def all(self) -> int:
-        """All four kinds added."""
+        """The sum of all four kinds."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     def add(self, more: "TokenCounts") -> None:
-        """Count `more` besides."""
+        """Add the counts of `more`."""
         self.input += more.input
         self.output += more.output
         self.cache_read += more.cache_read
@@ -61,12 +61,12 @@ class TokenCounts:
 
 @dataclass(slots=True, kw_only=True)
 class ModelAnswer:
-    """One answer of the model, filled in while it passes by.
+    """One answer of the model, filled in while it passes through the gateway.
 
-    `stopping`: the model has said its last word; only the count of what it has cost may be missing.
-    `unread`: so many bytes were too long to be read, and no count has come after them.
-    `is_counted`: a count of its output has come, the last one if it is `stopping` too. `is_over`:
-    the provider has said everything.
+    `began`: some of it has arrived. `stopping`: its content is complete; only the final count may
+    be missing. `ended`: the answer is complete. `unread`: this many bytes were too long to be read,
+    and no count has arrived after them. `is_counted`: a count of its output has arrived, which is
+    the final one if the answer is `stopping` too. `is_over`: its body has ended.
     """
 
     model: str = ""
@@ -82,7 +82,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """Where requests for the model go, and with what."""
+    """Where requests to the model are sent, with which key, and under which limits."""
 
     api: "ModelApi"
     endpoint: str
@@ -94,13 +94,13 @@ class Upstream:
 
 
 class ModelApi(Protocol):
-    """One provider's API. Its requests are read by `requests`."""
+    """One provider's API. `requests` reads its requests."""
 
     default_endpoint: str
     requests: RequestReader
 
     def route(self, method: str, path: str) -> Route:
-        """Return what is to be done with a request."""
+        """Return what the gateway does with a request."""
         ...
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -108,34 +108,34 @@ class ModelApi(Protocol):
         ...
 
     def is_passed_header(self, name: str) -> bool:
-        """Whether a header (lower case) of the agent's reaches the provider: no other does."""
+        """Whether a header of the agent (name in lower case) is sent to the provider."""
         ...
 
     def is_returned_header(self, name: str) -> bool:
-        """Whether a header (lower case) of an answer reaches the agent: limits, mostly."""
+        """Whether a header of an answer (name in lower case) is returned to the agent."""
         ...
 
     def passed_query(self, path: str, query: str) -> str:
-        """Return the part of a request's query that may reach the provider, or what must."""
+        """Return the query to send: the allowed part of `query`, or a fixed one."""
         ...
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
-        """Set the model of a request whose JSON body is `asked`; return its path.
+        """Set the model of a request whose JSON body is `asked`; return the path to use.
 
-        A request without a body has an `asked` that goes nowhere.
+        For a request without a body, `asked` is an empty object that is not sent.
         """
         ...
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
-        """Have a request whose JSON body is `asked` be answered with what it has used."""
+        """Change the JSON body `asked` so that the answer reports its usage."""
         ...
 
     def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-        """Take in one event of a streamed answer."""
+        """Update `answer` with one event of a stream."""
         ...
 
     def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
-        """Take in a whole answer that was not streamed."""
+        """Update `answer` with a whole message that was not streamed."""
         ...
 
     def fault_of(self, status: int, body: bytes) -> ModelFault:
@@ -143,12 +143,12 @@ class ModelApi(Protocol):
         ...
 
     def reset_time(self, headers: Mapping[str, str], body: bytes, now: float) -> float | None:
-        """Return when a refusal says that a limit ends, in seconds since the epoch.
+        """Return when the limit of a refusal ends, in seconds since the epoch; None if unknown.
 
-        `headers` have names in lower case.
+        The names in `headers` are in lower case. `now` is in seconds since the epoch.
         """
         ...
 
     def refusal(self, message: str) -> bytes:
-        """Return the body of an error in the API's own form."""
+        """Return the body of an error with `message`, in the API's format."""
         ...

@@ -1,6 +1,6 @@
-"""What a failing agent's last request for the model says about the reason.
+"""Explains an agent's failure from its last request to the model.
 
-Owns the sentences. The provider's own words stay in the log: they change from time to time.
+Owns the messages. The provider's own text is only logged, since it changes from time to time.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from afresh.contract.words import Outcome, ProviderFault
 from afresh.episode.gateway.meter import Meter
 from afresh.episode.gateway.model_api import ModelFault
 
-# A worker whose context is fuller than that gets worse at what it does (S1-12).
+# The quality of an agent's work decreases above this share of its context window (S1-12).
 MOST_PERCENT = 60
 CROWDED = (
     f"The conversation took more than {MOST_PERCENT} % of the model's context window; make the "
@@ -22,7 +22,7 @@ CROWDED = (
 
 
 def with_use(result: Result, meter: Meter) -> Result:
-    """Return the result of a subtask with what it has used of models, and a warning about it."""
+    """Return the result of a subtask with its usage of models, and a warning if it is high."""
     used, peak = meter.subtask_usage(), meter.subtask_peak()
     is_crowded = peak.percent is not None and peak.percent > MOST_PERCENT
     return replace(
@@ -35,7 +35,7 @@ def with_use(result: Result, meter: Meter) -> Result:
 
 
 def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
-    """Yield why the agent failed, as far as the gateway can tell."""
+    """Yield the reasons for the agent's failure that the gateway knows."""
     if meter.refused_by:
         yield Verdict(outcome=Outcome.BUDGET_EXCEEDED, message=budget_sentence(meter.refused_by))
     fault = fault_verdict(order, meter.last_fault)
@@ -50,31 +50,31 @@ def model_verdicts(order: Order, meter: Meter) -> Iterator[Verdict]:
 
 
 def budget_sentence(field: str) -> str:
-    """Return what is to be done about a field of spec.budget that is used up."""
+    """Return the message about a field of spec.budget that is used up."""
     return f"The budget of this episode is used up; raise spec.budget.{field} of the WorkPackage."
 
 
 def fault_verdict(order: Order, fault: ModelFault | None) -> Verdict:
-    """Return what a fault says, if it is not of the agent's own making."""
+    """Return the verdict for a fault; without an outcome if the agent itself caused it."""
     if fault not in _OUTCOMES:
         return Verdict()
     return Verdict(outcome=_OUTCOMES[fault], message=_sentence(order, fault))
 
 
 def provider_fault(fault: ModelFault | None) -> ProviderFault | None:
-    """Return how the provider fails, where waiting helps."""
+    """Return the kind of a provider's fault for which waiting helps; None for any other."""
     return _FAULTS.get(fault) if fault else None
 
 
 def price_verdicts(meter: Meter) -> Iterator[Verdict]:
-    """Yield what is to be done if an answer had no price; this holds however the agent ended."""
+    """Yield a verdict if an answer had no price; it applies however the agent ended."""
     if meter.unpriced_model is None:
         return
     yield Verdict(
         outcome=Outcome.CONFIG,
         message=(
             f'The model "{meter.unpriced_model}" has no price, so spec.budget.maxCostUSD of the '
-            "WorkPackage cannot be kept; add the model to spec.pricing of the AgentClass."
+            "WorkPackage cannot be enforced; add the model to spec.pricing of the AgentClass."
         ),
     )
 
@@ -107,21 +107,21 @@ def _sentence(order: Order, fault: ModelFault) -> str:
     secret = f'Secret "{order.agent.secret_name}" in namespace "{order.package.partition("/")[0]}"'
     return {
         ModelFault.KEY_REFUSED: (
-            f"The model's endpoint refuses the key of {secret}; correct its key api-key."
+            f"The model's endpoint refuses the key in {secret}; correct its entry api-key."
         ),
         ModelFault.NO_CREDIT: (
-            f"The account of the key of {secret} has no credit left; add credit or change the key."
+            f"The account of the key in {secret} has no credit left; add credit or change the key."
         ),
         ModelFault.RATE_LIMITED: (
-            f"The model's endpoint limits the rate of requests with the {secret}; {_WAITS}."
+            f"The model's endpoint limits the rate of requests with {secret}; {_WAITS}."
         ),
         ModelFault.UNAVAILABLE: f"The model's endpoint is overloaded or failing; {_WAITS}.",
         ModelFault.UNREACHABLE: (
             f"The connection to the model's endpoint fails or breaks; {_WAITS}."
         ),
-        ModelFault.EMPTY: f"The model's endpoint answers with nothing that is an answer; {_WAITS}.",
+        ModelFault.EMPTY: f"The model's endpoint returns empty or invalid answers; {_WAITS}.",
         ModelFault.SILENT: (
-            "The model takes requests and does not answer; see whether its endpoint works, or "
+            "The model accepts requests and does not answer; check whether its endpoint works, or "
             "raise spec.modelSilenceSeconds of the AgentClass if it is slow."
         ),
         ModelFault.UNTRUSTED: (
@@ -133,7 +133,7 @@ def _sentence(order: Order, fault: ModelFault) -> str:
             "correct spec.endpoint or spec.model of the AgentClass."
         ),
         ModelFault.TOO_LONG: (
-            "The conversation does not fit into the model's context, or is beyond the account's "
+            "The conversation does not fit into the model's context, or exceeds the account's "
             "limit for one request; make the subtask smaller, or raise that limit."
         ),
     }[fault]

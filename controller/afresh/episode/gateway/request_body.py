@@ -1,7 +1,7 @@
-"""Reads the bodies of the agent's requests, and writes anew what of them goes to the provider.
+"""Reads the bodies of the agent's requests, and rewrites them for the provider.
 
-Owns how many bodies are in memory at once, which are kept until their answers begin, and what no
-request may ask for.
+Owns how many bodies are in memory at once, each until its answer begins, and what no request may
+contain.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from afresh.episode.gateway.bounds import (
 )
 from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.request_head import Refused
-from afresh.episode.gateway.request_reading import Wish
-from afresh.episode.gateway.upstream_request import Asked
+from afresh.episode.gateway.request_reading import GenerationParameters
+from afresh.episode.gateway.upstream_request import OutgoingRequest
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARKS = (b",", b"[", b"{")
 NOT_JSON = "The request is not a JSON object."
-# By these a proxy that speaks one of the APIs is told to send another request than the one that is
+# With these fields, a proxy that offers one of the APIs sends another request than the one that is
 # read here: with other limits, to another model or address, or with another key.
 FOR_PROXIES = (
     "api_base",
@@ -47,35 +47,38 @@ FOR_PROXIES = (
     "user_config",
 )
 
-REACHES_OUT = "The model's provider may reach nothing outside for this work; do without {name}."
+REACHES_OUT = "The model's provider must not use other services for this work; do not use {name}."
 NAME_LENGTH = 100
 
 
 class RequestRead:
-    """One request of the agent as the provider may get it, and what it asks for.
+    """One request of the agent in the form that the provider may receive, and its parameters.
 
-    `size` is that of its body in bytes. It is kept as such: parsed, it takes many times as much.
+    `size` is that of its body in bytes. The body is kept as bytes: parsed, it takes many times as
+    much memory.
     """
 
-    def __init__(self, upstream: Upstream, asked: Asked, wish: Wish) -> None:
+    def __init__(
+        self, upstream: Upstream, asked: OutgoingRequest, parameters: GenerationParameters
+    ) -> None:
         self._upstream = upstream
         self._asked = asked
-        self.wish = wish
+        self.parameters = parameters
         self.size = len(asked.body or b"")
 
-    def written(self, output_tokens: int | None = None) -> Asked:
-        """Return what goes to the provider; each of its answers takes at most so many tokens."""
-        asked, wish = self._asked, self.wish
-        is_right = wish.is_plain and output_tokens == wish.output_tokens
+    def written(self, output_tokens: int | None = None) -> OutgoingRequest:
+        """Return the request to send; each of its answers has at most `output_tokens` tokens."""
+        asked, parameters = self._asked, self.parameters
+        is_right = parameters.is_plain and output_tokens == parameters.output_tokens
         if output_tokens is None or is_right or not asked.body:
             return asked
         body = json.loads(asked.body)
-        self._upstream.api.requests.limit_output(asked.path, body, wish, output_tokens)
-        return Asked(asked.path, _written(body))
+        self._upstream.api.requests.limit_output(asked.path, body, parameters, output_tokens)
+        return OutgoingRequest(asked.path, _written(body))
 
 
 class BodyReader:
-    """Turns requests into what is sent to the provider."""
+    """Reads requests and prepares them to be sent to the provider."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
@@ -84,12 +87,12 @@ class BodyReader:
 
     @contextlib.asynccontextmanager
     async def read(self, request: AgentRequest) -> AsyncIterator[RequestRead]:
-        """Give the request; its body's memory is free when the block ends. Raises Refused."""
+        """Provide the request; the memory of its body is free after the block. Raises Refused."""
         path, length = request.head.path, request.head.length
         if length == 0:
             body = None if request.head.method == "GET" else b""
-            asked = Asked(self._changed(path, {}).path, body)
-            yield RequestRead(self._upstream, asked, Wish())
+            asked = OutgoingRequest(self._changed(path, {}).path, body)
+            yield RequestRead(self._upstream, asked, GenerationParameters())
             return
         if length is not None and length > BODY_LIMIT:
             raise Refused(413, TOO_LARGE)
@@ -98,33 +101,36 @@ class BodyReader:
             yield self._parsed(path, await request.body(BODY_LIMIT))
 
     def _parsed(self, path: str, body: bytes) -> RequestRead:
-        """Write the body anew: of two keys of one name, two readers may believe different ones."""
+        """Parse and rewrite the body: readers differ about which of two equal keys counts."""
         if _has_too_many_values(body):
             raise Refused(413, TOO_LARGE)
         try:
-            asked = json.loads(body.decode())  # of other encodings the values are not counted
+            asked = json.loads(body.decode())  # values are counted in UTF-8 only
             if not isinstance(asked, dict):
                 raise Refused(400, NOT_JSON)
             self._keep_inside(asked)
             changed = self._changed(path, asked)
-            wish = self._upstream.api.requests.wish(changed.path, asked)
+            parameters = self._upstream.api.requests.parameters(changed.path, asked)
         except (ValueError, RecursionError) as error:
             raise Refused(400, NOT_JSON) from error
         if len(changed.body or b"") > BODY_LIMIT:
             raise Refused(413, TOO_LARGE)
-        return RequestRead(self._upstream, changed, wish)
+        return RequestRead(self._upstream, changed, parameters)
 
-    def _changed(self, path: str, asked: dict[str, Any]) -> Asked:
+    def _changed(self, path: str, asked: dict[str, Any]) -> OutgoingRequest:
         api, model = self._upstream.api, self._upstream.model
         for name in FOR_PROXIES:
             asked.pop(name, None)
         api.make_metered(path, asked)
         if model is not None:
             path = api.with_model(path, asked, model)
-        return Asked(path, _written(asked))
+        return OutgoingRequest(path, _written(asked))
 
     def _keep_inside(self, asked: dict[str, Any]) -> None:
-        """Refuse what has the provider reach out: a way past what shuts the pod in."""
+        """Refuse a request that makes the provider use other services.
+
+        That would bypass the pod's network policy.
+        """
         if self._upstream.allows_server_tools:
             return
         name = next(self._upstream.api.requests.outside(asked), None)
@@ -134,17 +140,17 @@ class BodyReader:
 
 
 def _written(asked: dict[str, Any]) -> bytes:
-    """Write it without making it longer than it was, as far as anybody writes."""
+    """Return the compact JSON, which is normally not longer than the original."""
     try:
         return json.dumps(
             asked, allow_nan=False, ensure_ascii=False, separators=(",", ":")
         ).encode()
-    except UnicodeEncodeError:  # half a surrogate pair has no other form
+    except UnicodeEncodeError:  # half a surrogate pair has no UTF-8 form
         return json.dumps(asked, allow_nan=False).encode()
 
 
 def _has_too_many_values(body: bytes) -> bool:
-    """Count what begins a value. What stands in texts is left out only where that matters."""
+    """Count characters that begin a value; those in strings are left out only if it matters."""
     if sum(map(body.count, _MARKS)) <= VALUES:
         return False
     outside = _TEXT.sub(b"", body)

@@ -1,7 +1,7 @@
-"""Reads the head of an agent's request, and takes only what has one meaning for everybody.
+"""Reads the head of an agent's request, and accepts only what every reader understands alike.
 
 Owns the grammar: a small part of HTTP/1.1, without the forms that two readers may understand
-differently. Pure: it is given the bytes of a head, and knows neither sockets nor the provider.
+differently. Pure: it gets the bytes of a head, and knows neither sockets nor the provider.
 """
 
 import re
@@ -19,18 +19,18 @@ _LINE = re.compile(
 )
 _FIELD = re.compile(rb"([\w!#$%&'*+.^`|~-]+):[ \t]*([\t -~]*)", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
-# What programs send more than once, or what they could, is one list.
+# Headers that may occur more than once; their values are joined to one list.
 _LISTS = re.compile(r"accept|accept-(language|encoding)|[a-z]+-beta")
 _KEPT = frozenset({"keep-alive", "close"})
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
 
-NO_REQUEST = "The request is not one of HTTP/1.1."
-ODD_FIELD = "A header of the request has a form that does not pass."
+NO_REQUEST = "The request is not an HTTP/1.1 request."
+ODD_FIELD = "A header of the request has a form that is not accepted."
 TWICE = "The request has a header twice."
 NO_HOST = "The request must name one host."
 NOT_PLAIN = "The request must not have a Content-Encoding."
 ODD_LENGTH = "The length of the request is not clear."
-ODD_CODING = "The request must be whole or chunked."
+ODD_CODING = "The request must have a Content-Length or be chunked."
 ODD_CONNECTION = "The request must not ask for another protocol, or for headers to be dropped."
 NO_EXPECTATION = "The request must not wait for an interim answer."
 NO_BODY = "A request of this method must not have a body."
@@ -38,7 +38,7 @@ TOO_MANY_FIELDS = "The request has too many or too long headers."
 
 
 class Refused(Exception):  # noqa: N818  # an answer to the agent
-    """The request does not pass. The argument is a sentence, `status` the answer's."""
+    """The request is refused. The argument is the message, `status` the HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -47,9 +47,10 @@ class Refused(Exception):  # noqa: N818  # an answer to the agent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What a request says before its body. Names of headers are lower case.
+    """The part of a request before its body. Names of headers are in lower case.
 
-    `length` is the body's; None: it comes in chunks.
+    `length` is that of the body in bytes; None if the body is chunked. `is_last`: the connection
+    ends after this request.
     """
 
     method: str
@@ -60,12 +61,12 @@ class Head:
     is_last: bool
 
 
-# What is known of a request whose head does not pass.
-NOTHING_SAID = Head(method="", path="", query="", headers={}, length=None, is_last=True)
+# Stands for the head of a request whose head is refused.
+UNREAD_HEAD = Head(method="", path="", query="", headers={}, length=None, is_last=True)
 
 
 def read_head(data: bytes) -> Head:
-    """Return the head that `data` is, without the empty line at its end. Raises Refused."""
+    """Parse `data`, a head without the empty line at its end. Raises Refused."""
     line, *fields = data.split(b"\r\n")
     if len(line) > LINE_LIMIT:
         raise Refused(414, TOO_MANY_FIELDS)
@@ -108,7 +109,7 @@ def _headers_of(fields: list[bytes]) -> dict[str, str]:
 
 
 def _length_of(headers: Mapping[str, str]) -> int | None:
-    """Return how long the body is, which must be said in one way only. Raises Refused."""
+    """Return the length of the body, which must be stated in one way only. Raises Refused."""
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise Refused(400, NOT_PLAIN)
     if "expect" in headers:
@@ -128,7 +129,7 @@ def _length_of(headers: Mapping[str, str]) -> int | None:
 
 
 def _is_last(headers: Mapping[str, str]) -> bool:
-    """Whether the connection ends with this request. Raises Refused if it is to be another one."""
+    """Whether the connection ends with this request. Raises Refused if it asks for an upgrade."""
     named = {name.strip().lower() for name in headers.get("connection", "keep-alive").split(",")}
     if "upgrade" in headers or not named <= _KEPT:
         raise Refused(400, ODD_CONNECTION)

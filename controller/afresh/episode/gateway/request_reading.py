@@ -1,6 +1,6 @@
-"""What the gateway must know of a request for the model before it may pass.
+"""What the gateway must know about a request to the model before it is forwarded.
 
-Owns the values that requests are reduced to. Knows no provider; each has a file of its own. Pure.
+Owns the values to which requests are reduced. Knows no provider; each has a file of its own. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What a request asks of the model, as far as it costs.
+class GenerationParameters:
+    """The parameters of a request that determine its cost.
 
-    `output_tokens`: the most that one answer may take; None where the request leaves that to the
-    provider. `answers`: how many are asked for at once. `is_plain`: no two readers can take these
-    differently, and it costs what the price list says.
+    `output_tokens` is the maximum of one answer; None if the request leaves it to the provider.
+    `answers` is how many answers are requested at once. `is_plain`: every reader understands these
+    parameters alike, and the request costs what the price list says.
     """
 
     model: str = ""
@@ -25,23 +25,28 @@ class Wish:
 
 
 class RequestReader(Protocol):
-    """Reads and bounds the requests of one API. `asked` is a request's JSON body."""
+    """Reads and limits the requests of one API. `asked` is a request's JSON body."""
 
-    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
-        """Return what a request asks for."""
+    def parameters(self, path: str, asked: Mapping[str, Any]) -> GenerationParameters:
+        """Return the parameters of a request."""
         ...
 
-    def limit_output(self, path: str, asked: dict[str, Any], wish: Wish, tokens: int) -> None:
-        """Let every answer take at most so many tokens, by whatever name, at the usual price."""
+    def limit_output(
+        self, path: str, asked: dict[str, Any], parameters: GenerationParameters, tokens: int
+    ) -> None:
+        """Limit each answer to `tokens` tokens, under every name, and drop surcharge options."""
         ...
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the names of what has the provider reach out: tools of its own, and addresses."""
+        """Yield the names of the parts that make the provider use other services.
+
+        These are the provider's own tools, and addresses that it would read.
+        """
         ...
 
 
 def positive(value: object) -> int | None:
-    """Return a count that a request gives; None for anything that is none."""
+    """Return `value` as a positive integer; None if it is not one in any accepted notation."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 16:
@@ -52,12 +57,12 @@ def positive(value: object) -> int | None:
 
 
 def lowest(*values: object) -> int | None:
-    """Return the lowest of the counts that a request gives in several places."""
+    """Return the lowest positive count among `values`; None if there is none."""
     return min((count for value in values if (count := positive(value))), default=None)
 
 
 def is_one_count(*values: object) -> bool:
-    """Whether what a request gives in several places is one number, and the same for any reader."""
+    """Whether the values that are given are all the same integer, which any reader understands."""
     given = [value for value in values if value is not None]
     return all(type(value) is int for value in given) and len(set(given)) <= 1
 
@@ -70,5 +75,5 @@ def objects_in(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def text_of(value: object) -> str:
-    """Return a text as it is, and none in the place of anything else."""
+    """Return `value` if it is a string; otherwise an empty string."""
     return value if isinstance(value, str) else ""

@@ -1,8 +1,9 @@
 """The agent's only way to its model: a listening socket, and a thread that serves it.
 
-Owns when anything passes. Anybody in the pod can connect, so the socket listens from the agent's
-start to its end only. What is served is `forward`'s, whose libraries are imported in the thread:
-the socket listens at once, early connections wait, and an agent's program takes longer to start.
+Owns when requests are accepted. Any process in the pod can connect, so the socket listens only from
+the start of the agent to its end. `forward` serves the requests. Its libraries are imported in the
+thread: the socket listens at once, early connections wait, and the import is usually faster than
+the start of an agent's program.
 """
 
 import socket
@@ -22,7 +23,7 @@ STOP_SECONDS = 5.0
 
 
 class Gateway:
-    """Has its address from the beginning, and serves from `open` to `close`."""
+    """The gateway of one agent's run. It has its address at once, and serves after `open`."""
 
     def __init__(
         self,
@@ -36,13 +37,13 @@ class Gateway:
         self._patience = patience
         self._upstream = upstream
         self._log = log
-        # Named, or asyncio lets its connections hold small writes back.
+        # asyncio sets TCP_NODELAY only if the protocol is named.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # its connections inherit both
             self._socket.setsockopt(socket.SOL_SOCKET, buffer, SOCKET_BUFFER)
-        self._share_address(True)  # with what is left of the gateway before
+        self._share_address(True)  # with connections left from the gateway before
         self._socket.bind((LOOPBACK, port))
-        self._share_address(False)  # what setup starts could else listen there first
+        self._share_address(False)  # or a process that setup starts could listen there first
         self._thread = threading.Thread(target=self._serve, name="gateway", daemon=True)
         self._lock = threading.Lock()
         self._serving: Serving | None = None
@@ -50,13 +51,13 @@ class Gateway:
         self.url = f"http://{LOOPBACK}:{self._socket.getsockname()[1]}"
 
     def open(self) -> None:
-        """Listen, and forward what comes."""
-        self._share_address(True)  # its connections inherit it, for the gateway after this one
+        """Start to listen and to serve requests."""
+        self._share_address(True)  # connections inherit it, for the next gateway
         self._socket.listen(BACKLOG)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening; what is under way is cut off and counted as far as it came."""
+        """Stop listening; requests under way are aborted, and counted as far as they got."""
         with self._lock:
             if self._closed:
                 return

@@ -1,7 +1,7 @@
-"""What an episode may use of models, and what is set aside for a request before it is sent.
+"""The budget of an episode, and what is reserved for a request before it is sent.
 
-Owns the budget's arithmetic, and what a request is expected to use before its answer says so. Pure:
-it counts nothing itself.
+Owns the budget's arithmetic, and the estimate of what a request uses before its answer reports it.
+Pure: it counts nothing itself.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from afresh.contract.order import LEAST_TOKENS, Budget, Price, price_of
-from afresh.episode.gateway.request_reading import Wish
-from afresh.episode.gateway.usage_totals import PER_MILLION, Tally
+from afresh.episode.gateway.request_reading import GenerationParameters
+from afresh.episode.gateway.usage_totals import PER_MILLION, UsageTotals
 
 # A token of text or code takes about four bytes of JSON.
 BYTES_PER_TOKEN = 4
-# What an answer may take where neither the request nor the price list says it. Models that can say
-# more than that at once are asked for no more; those that can say less want `maxOutputTokens`.
+# The maximum of an answer if neither the request nor the price list states one. Models that can
+# write longer answers are limited to it; models that accept less need `maxOutputTokens`.
 MOST_OUTPUT = 32_768
 WINDOW_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """What is set aside for one request until its answer tells what it has used.
+    """What is reserved for one request until its answer reports what it has used.
 
-    `limit` is the most that one of its answers may take; `output` is that of all of them.
+    `limit` is the maximum number of tokens of one answer; `output` is that of all its answers.
+    `cost` is in US dollars.
     """
 
     limit: int
@@ -34,19 +35,19 @@ class Reservation:
 
     @property
     def tokens(self) -> int:
-        """All tokens that are set aside."""
+        """All reserved tokens."""
         return self.input + self.output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """Nothing can be set aside: `field` of spec.budget leaves too little for this request."""
+    """Nothing can be reserved: `field` of spec.budget leaves too little for this request."""
 
     field: str
 
 
-class Allowance:
-    """The budget of one episode; without one, nothing is set aside."""
+class TokenBudget:
+    """The budget of one episode; without one, nothing is reserved."""
 
     def __init__(self, budget: Budget | None, pricing: Sequence[Price]) -> None:
         self._pricing = tuple(pricing)
@@ -55,7 +56,7 @@ class Allowance:
 
     @property
     def is_money(self) -> bool:
-        """Whether every model must have a price."""
+        """Whether the budget limits the cost, so that every model must have a price."""
         return self._cost is not None
 
     @property
@@ -63,48 +64,52 @@ class Allowance:
         """Whether there is a budget."""
         return self._tokens is not None or self._cost is not None
 
-    def field_reached(self, used: Tally) -> str | None:
-        """Return the field of spec.budget that leaves too little for any other request."""
+    def field_reached(self, used: UsageTotals) -> str | None:
+        """Return the field of spec.budget that leaves too little for any further request."""
         if self._tokens is not None and used.tokens.all > self._tokens - LEAST_TOKENS:
             return "maxTokens"
         return "maxCostUSD" if self._cost is not None and used.cost >= self._cost else None
 
-    def field_exceeded(self, used: Tally) -> str | None:
-        """Return the field of spec.budget that `used` is over."""
+    def field_exceeded(self, used: UsageTotals) -> str | None:
+        """Return the field of spec.budget that `used` exceeds."""
         if self._tokens is not None and used.tokens.all > self._tokens:
             return "maxTokens"
         return "maxCostUSD" if self._cost is not None and used.cost > self._cost else None
 
     def reserve(
-        self, used: Tally, others: Iterable[Reservation], wish: Wish, told: int
+        self,
+        used: UsageTotals,
+        others: Iterable[Reservation],
+        parameters: GenerationParameters,
+        input_tokens: int,
     ) -> Reservation | Shortage:
-        """Set aside what a request may use beside `others`, which are under way.
+        """Reserve what a request may use in addition to `others`, which are under way.
 
-        It is expected to tell the model `told` tokens; its answers get as much of what they ask for
-        as is left.
+        `input_tokens` is the expected input. Its answers get what the request asks for, or what is
+        left of the budget if that is less.
         """
         taken = list(others)
-        wanted = wish.output_tokens or self._usual_output(wish.model)
+        wanted = parameters.output_tokens or self._usual_output(parameters.model)
         limit, short = wanted, "maxTokens"
         if self._tokens is not None:
             left = self._tokens - used.tokens.all - sum(item.tokens for item in taken)
-            limit = min(limit, (left - told) // wish.answers)
-        in_rate, out_rate = self._rates(wish.model)
+            limit = min(limit, (left - input_tokens) // parameters.answers)
+        in_rate, out_rate = self._rates(parameters.model)
         if self._cost is not None:
             money = self._cost - used.cost - sum((item.cost for item in taken), Decimal(0))
-            money -= told * in_rate
-            affordable = int(money / out_rate / wish.answers) if out_rate else wanted
+            money -= input_tokens * in_rate
+            affordable = int(money / out_rate / parameters.answers) if out_rate else wanted
             if affordable < limit or money < 0:
                 limit, short = (affordable if money >= 0 else 0), "maxCostUSD"
         if limit < min(wanted, LEAST_TOKENS):
             return Shortage(field=short)
-        output = limit * wish.answers
-        cost = told * in_rate + output * out_rate
-        return Reservation(limit=limit, input=told, output=output, cost=cost)
+        output = limit * parameters.answers
+        cost = input_tokens * in_rate + output * out_rate
+        return Reservation(limit=limit, input=input_tokens, output=output, cost=cost)
 
-    def is_whole(self, reserved: Reservation, wish: Wish) -> bool:
-        """Whether the answers to a request get all that they ask for."""
-        return reserved.limit >= (wish.output_tokens or self._usual_output(wish.model))
+    def is_whole(self, reserved: Reservation, parameters: GenerationParameters) -> bool:
+        """Whether the answers get as many tokens as the request asks for."""
+        return reserved.limit >= (parameters.output_tokens or self._usual_output(parameters.model))
 
     def _usual_output(self, model: str) -> int:
         price = price_of(self._pricing, model)
@@ -116,9 +121,10 @@ class Allowance:
         return min(MOST_OUTPUT, max(LEAST_TOKENS, window // WINDOW_SHARE))
 
     def _rates(self, model: str) -> tuple[Decimal, Decimal]:
-        """Return what a token costs at most, in and out; of a model without a price, the highest.
+        """Return the maximum cost of an input and an output token, in US dollars.
 
-        The name that an answer gives may have a price where the one that was asked for has none.
+        For a model without a price, the highest prices of the list are used: the model name in the
+        answer may have a price although the requested name has none.
         """
         known = price_of(self._pricing, model)
         prices = [known] if known else self._pricing
@@ -135,5 +141,5 @@ class Allowance:
 
 
 def expected_tokens(size: int) -> int:
-    """Return how many tokens so many bytes are expected to be."""
+    """Return the estimated number of tokens in `size` bytes."""
     return size // BYTES_PER_TOKEN

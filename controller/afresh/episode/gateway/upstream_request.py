@@ -1,7 +1,7 @@
 """Builds the gateway's own requests to the provider: address, headers, key, and TLS.
 
-Owns what leaves the pod: nothing of the agent's but a path that the API knows, the headers on its
-lists, and a body whose length is counted here. Reads no answer.
+Owns what leaves the pod: of the agent's request only a path that the API knows, the headers on the
+lists, and a body whose length is determined here. Reads no answer.
 """
 
 import io
@@ -15,10 +15,10 @@ from afresh.episode.gateway.model_api import Upstream
 from afresh.episode.gateway.request_head import Head
 
 CONNECT_SECONDS = 10.0
-# An answer that comes in one piece takes as long as all its pieces; one that has begun is alive.
+# An answer that is not streamed, or that has begun, may be silent this many times longer.
 PATIENCE = 3
 READ_BUFFER = 64 << 10
-# What programs of all providers send, and no provider takes for a command.
+# Headers that programs of all providers send and that no provider obeys as a command.
 SENT = frozenset({"accept", "user-agent"})
 RETURNED = frozenset(
     {
@@ -35,50 +35,50 @@ RETURNED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of a request is the gateway's to decide: its path, and its body."""
+class OutgoingRequest:
+    """The path and the body of a request to the provider, as the gateway has rewritten them."""
 
     path: str
     body: bytes | None = None
 
 
 class UpstreamAnswer(aiohttp.ClientResponse):
-    """An answer whose connection is used again only if nothing about it was odd.
+    """An answer whose connection is reused only after a complete exchange.
 
-    An upstream may take what comes next for the rest of a request that it did not want.
+    Otherwise the upstream could take the next request for the rest of one that it refused early.
     """
 
     @property
     def is_sent(self) -> bool:
-        """Whether nothing of the request's body is left to be sent."""
+        """Whether the whole body of the request was sent."""
         return self._writer is None or self._writer.done()
 
     def finish(self) -> None:
-        """Let the connection be used again, after a whole success to a whole request only."""
+        """Release the connection for reuse after a complete success; close it otherwise."""
         if self.is_sent and 200 <= self.status < 300 and self.content.is_eof():
             self.release()
         else:
             self.close()
 
     def close(self) -> None:
-        """End the connection; what of the request was not sent yet is dropped at once."""
+        """Close the connection, and drop at once what was not sent of the request."""
         transport = self.connection.transport if self.connection else None
         if transport and not self.is_sent:
             transport.abort()
         super().close()
 
     def _response_eof(self) -> None:
-        """Release nothing yet: it may be called before the status is known."""
+        """Do not release the connection here: aiohttp may call this before the status is known."""
 
 
 def open_session(upstream: Upstream) -> aiohttp.ClientSession:
-    """Return a client session for the provider, through the standard proxy variables if set."""
+    """Return a client session for the provider. It uses the standard proxy variables if set."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=_tls(upstream), limit=0),
         timeout=aiohttp.ClientTimeout(
             total=None,
             sock_connect=CONNECT_SECONDS,
-            # The forwarder's own limit comes first, where it has one.
+            # Longer than the forwarder's own limit, which normally applies first.
             sock_read=PATIENCE * upstream.silence_seconds + CONNECT_SECONDS,
         ),
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -91,16 +91,16 @@ def open_session(upstream: Upstream) -> aiohttp.ClientSession:
 
 
 def build_request(
-    session: aiohttp.ClientSession, upstream: Upstream, head: Head, asked: Asked
+    session: aiohttp.ClientSession, upstream: Upstream, head: Head, asked: OutgoingRequest
 ) -> "aiohttp.client._RequestContextManager":
-    """Return the request to the provider, with the real key and none of the agent's."""
+    """Return the request to the provider, with the real key and no credential of the agent."""
     api = upstream.api
     headers = {
         name: value
         for name, value in head.headers.items()
         if name in SENT or api.is_passed_header(name)
     }
-    # Answers must come uncompressed to be metered on their way.
+    # Answers must be uncompressed so that they can be metered.
     headers |= {"Accept-Encoding": "identity", **api.key_headers(upstream.key)}
     if asked.body is not None:
         headers |= {"Content-Type": "application/json", "Content-Length": str(len(asked.body))}

@@ -1,6 +1,6 @@
-"""Adds up what answers of the model have counted, and what that costs.
+"""Adds up the token counts of the model's answers, and their cost.
 
-Knows no limit. Costs are decimal: they are money.
+Knows no limits. Costs are decimal amounts of US dollars.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ PER_MILLION = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
-    """The most that one request has told a model; `percent` of its window, where that is known."""
+    """The largest input of one request, and its `percent` of the model's window if known."""
 
     tokens: int = 0
     percent: int | None = None
 
     def or_higher(self, other: "Peak") -> "Peak":
-        """Return the higher of both, each number by itself: models have windows of their own."""
+        """Return the higher of both for each field separately: windows differ between models."""
         known = [peak.percent for peak in (self, other) if peak.percent is not None]
         return Peak(tokens=max(self.tokens, other.tokens), percent=max(known, default=None))
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
-    """A sum of answers. Costs leave out what has no price."""
+class UsageTotals:
+    """The sum of several answers. `cost` leaves out answers without a price."""
 
     turns: int = 0
     tokens: TokenCounts = field(default_factory=TokenCounts)
@@ -45,18 +45,18 @@ class Tally:
         self.add_cost(cost_of(answer, pricing))
 
     def add_cost(self, cost: Decimal | None) -> None:
-        """Add what something cost; None: nobody knows."""
+        """Add a cost; None if it is unknown."""
         if cost is None:
             self.has_unpriced = True
         else:
             self.cost += cost
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: "UsageTotals") -> "UsageTotals":
         """Return the sum of both."""
         tokens = TokenCounts()
         tokens.add(self.tokens)
         tokens.add(other.tokens)
-        return Tally(
+        return UsageTotals(
             turns=self.turns + other.turns,
             tokens=tokens,
             cost=self.cost + other.cost,
@@ -65,7 +65,7 @@ class Tally:
         )
 
     def usage(self, *, priced: bool) -> Usage:
-        """Return it as the Report has it, with a cost if there are prices and none is missing."""
+        """Return the Usage for the Report, with a cost if there are prices and none is missing."""
         known = priced and not self.has_unpriced
         return Usage(
             turns=self.turns,
@@ -92,9 +92,9 @@ def cost_of(answer: ModelAnswer, pricing: Sequence[Price]) -> Decimal | None:
 
 
 def peak_of(answer: ModelAnswer, pricing: Sequence[Price]) -> Peak:
-    """Return what the request of this answer told the model, from the cache or not."""
+    """Return the input of the request of this answer, including cached tokens."""
     tokens = answer.tokens
-    told = tokens.input + tokens.cache_read + tokens.cache_write
+    input_tokens = tokens.input + tokens.cache_read + tokens.cache_write
     price = price_of(pricing, answer.model)
     window = price.context_window_tokens if price else None
-    return Peak(tokens=told, percent=-(-100 * told // window) if window else None)
+    return Peak(tokens=input_tokens, percent=-(-100 * input_tokens // window) if window else None)

@@ -1,4 +1,4 @@
-"""Values as providers write them, which may be anything: read without an error.
+"""Reads values from providers' answers, which may have any type, without raising errors.
 
 Knows no provider. Pure.
 """
@@ -12,24 +12,24 @@ MOST_TOKENS = 10**9
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:
-    """Return a JSON object as it is, and nothing in the place of anything else."""
+    """Return `value` if it is a JSON object; otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def count_of(value: object) -> int | None:
-    """Return a count of tokens; None for what is none.
+    """Return `value` if it is a count of tokens, at most MOST_TOKENS; otherwise None.
 
-    A count that no answer can have is cut: a Report has room for so many digits, and Kubernetes
-    for no more than 64 bits.
+    The limit exists because a Report has room for a limited number of digits, and Kubernetes for 64
+    bits.
     """
     return min(value, MOST_TOKENS) if type(value) is int and value >= 0 else None
 
 
 def number_of(text: str) -> float | None:
-    """Return a decimal number without a sign, such as a Retry-After; None if it is no such."""
+    """Return the value of an unsigned decimal number, such as a Retry-After; None for others."""
     return float(text) if text.replace(".", "", 1).isdecimal() else None
 
 
 def kept_query(query: str, names: AbstractSet[str]) -> str:
-    """Return a query, written anew, of which only parts with these names are left."""
+    """Return `query` reduced to the parameters with these names, and encoded again."""
     return urlencode([(name, value) for name, value in parse_qsl(query) if name in names])

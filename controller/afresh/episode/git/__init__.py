@@ -1,1 +1,1 @@
-"""What the runner does with git: from the fetch to the push, and the checkouts between."""
+"""The runner's use of git: fetches, checkouts, commits and pushes."""

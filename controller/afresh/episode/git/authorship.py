@@ -1,7 +1,7 @@
-"""Who the commits for the branch are by, and their signatures.
+"""The author and the signature of commits for the branch.
 
-Owns the signing key's private copy and the one program that reads it. Commits that only an agent
-sees are not made here: they are by nobody in particular.
+Owns the private copy of the signing key and the only program that reads it. Commits that only an
+agent sees are not made here; they have a fixed author and no signature.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ SIGN_SECONDS = 30
 
 
 def commit(git: GitRepository, order: Order, tree: str, parent: str | None, text: str) -> str:
-    """Write a commit as the Order wants those of the branch, and return its id.
+    """Write a commit with the Order's author and signature, and return its id.
 
     Raises GitError if it cannot be signed.
     """
@@ -39,7 +39,7 @@ def commit(git: GitRepository, order: Order, tree: str, parent: str | None, text
 
 
 def prepare_key(order: Order, paths: Paths) -> None:
-    """Make ready to sign. Raises SubtaskStopped if the Secret has no key that signs."""
+    """Copy the signing key and test it. Raises SubtaskStopped if the Secret has no usable key."""
     name = order.repository.signing_secret_name
     if name is None:
         return
@@ -68,7 +68,7 @@ def _sign(key: Path, content: bytes) -> str:
             input=content,
             capture_output=True,
             env={"PATH": search_path(), "LC_ALL": LOCAL_ENVIRONMENT["LC_ALL"]},
-            start_new_session=True,  # without a terminal nobody is asked for a passphrase
+            start_new_session=True,  # without a terminal there is no prompt for a passphrase
             timeout=SIGN_SECONDS,
             check=True,
         )

@@ -1,37 +1,38 @@
-"""Finds folders that git takes for a repository by what is in them, without any `.git`.
+"""Finds bare repositories: folders that git takes for a repository although there is no `.git`.
 
-Pure. Whoever runs git in such a folder has it read the configuration there, and run what that
-names. Names are compared as the most careless file system does, which may take two for one.
+If a user runs git in such a folder, git reads the configuration there and runs the programs that it
+names. Names are compared as the most permissive file system compares them, so that two different
+names may be equal. Pure.
 """
 
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-# `commondir` says where the other two are.
+# The file `commondir` says where `objects` and `refs` are.
 _PARTS = frozenset({"head", "objects", "refs", "commondir"})
 _SUFFICIENT = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
-# What HFS+ passes over in a name.
+# Characters that HFS+ ignores in a name.
 _SKIPPED = dict.fromkeys(
     (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF)
 )
 
 
 class BareFolders:
-    """Takes in paths, and tells which folders are repositories."""
+    """Collects paths, and finds the folders among them that are bare repositories."""
 
     def __init__(self) -> None:
         self._found: dict[str, set[str]] = defaultdict(set)
 
     def add(self, path: str) -> None:
-        """Take in a file, a link or a folder."""
+        """Add the path of a file, a link or a folder."""
         folder, _, name = path.rpartition("/")
         plain = _plain(name)
         if plain in _PARTS:
             self._found[_plain_path(folder)].add(plain)
 
     def first_with(self, paths: Iterable[str]) -> str | None:
-        """Return the folder of the first path that lies in a repository, as the path has it."""
+        """Return the bare repository that contains the first such path of `paths`, or None."""
         bare = self._bare()
         if not bare:
             return None
@@ -59,7 +60,7 @@ def _plain_path(path: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return what HFS+ and NTFS may take a name for."""
+    """Return the name in a form that is equal for names that HFS+ or NTFS may confuse."""
     if name.isascii() and name.isalpha():
         return name.lower()
     text = unicodedata.normalize("NFD", name.translate(_SKIPPED)).casefold()

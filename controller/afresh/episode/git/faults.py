@@ -1,4 +1,4 @@
-"""What went wrong when git failed, found in its messages (in the C locale).
+"""Why git failed, as found in its messages (in the C locale).
 
 Owns the patterns. Runs nothing.
 """
@@ -13,26 +13,25 @@ class GitFault(Enum):
     DENIED = auto()
     NOT_FOUND = auto()
     REF_MISSING = auto()
-    NO_EXCLUDE = auto()  # cannot leave out what a ref holds, or nothing would be left
+    NO_EXCLUDE = auto()  # the server cannot exclude a ref's commits, or no commits would be left
     MOVED = auto()  # the compare-and-swap failed
-    REFUSED = auto()  # a protected branch, or a name that cannot be
-    HOOK = auto()  # a rule of the server's own
+    REFUSED = auto()  # a protected branch, or an impossible name
+    HOOK = auto()  # a hook or rule of the server
     UNSIGNED = auto()
-    AUTHOR = auto()  # who the commit says it is by
+    AUTHOR = auto()  # the author of the commit is not accepted
     TOO_LARGE = auto()  # a file or a push beyond the server's limit
     FULL = auto()  # the repository beyond its quota
-    READ_ONLY = auto()  # nobody may push: archived, mirrored, or a key for reading
+    READ_ONLY = auto()  # pushes are not possible: archived, mirrored, or a read-only key
     REDIRECTED = auto()
     UNTRUSTED = auto()  # a certificate or a host key
     UNREACHABLE = auto()
     OTHER = auto()
 
 
-# What a server says in its own words about a push; they come before what git makes of it.
-# A mere warning refuses nothing.
+# A server's own messages about a push are read before git's. A warning refuses nothing.
 _SAID = re.compile(r"(?m)^(?:remote|ERROR): (?!\s*[Ww]arning:).*$|\[remote rejected\] \(.*\)$")
 _WORDS: tuple[tuple[GitFault, str], ...] = (
-    # Of a limit on requests: what they carried is not to blame.
+    # A limit on the number of requests, whatever they contain.
     (
         GitFault.UNREACHABLE,
         r"\brate.?limit|(too many|limit of .{0,40})\b(requests|connections|operations)\b",
@@ -64,10 +63,10 @@ _WORDS: tuple[tuple[GitFault, str], ...] = (
     (GitFault.REFUSED, r"protected branch|GH006|branch is protected"),
     (GitFault.UNREACHABLE, r"no space left on device"),
 )
-# The first that matches holds.
+# The first pattern that matches counts.
 _PATTERNS: tuple[tuple[GitFault, str], ...] = (
     (GitFault.REF_MISSING, r"couldn't find remote ref|no such remote ref|not our ref"),
-    # Over HTTP, a server that gives up on a shallow request is only seen to break the protocol.
+    # Over HTTP, a server that fails at a shallow request appears to violate the protocol.
     (
         GitFault.NO_EXCLUDE,
         r"no commits selected for shallow|deepen-not|does not support --?\S*(shallow|deepen)"
@@ -104,14 +103,14 @@ _PATTERNS: tuple[tuple[GitFault, str], ...] = (
         r"Could not resolve|Failed to connect|Connection (refused|reset|timed out|closed)"
         r"|returned error: (429|5\d\d)|early EOF|RPC failed|hung up|No route to host|timed out"
         r"|Operation too slow|Empty reply|gnutls|SSL_|unable to access"
-        # All that is known of a server behind SSH that breaks off.
+        # The only message when a server behind SSH breaks the connection.
         r"|Could not read from remote repository",
     ),
 )
 
 
 class GitError(Exception):
-    """Git failed. The text is git's own and may name URLs: redact it before showing it."""
+    """Git failed. The message is git's and may contain URLs: redact it before showing it."""
 
     def __init__(self, command: str, text: str, *, fault: GitFault = GitFault.UNREACHABLE) -> None:
         super().__init__(f"git {command}: {text.strip()}")
@@ -119,7 +118,7 @@ class GitError(Exception):
 
 
 def classify(text: str) -> GitFault:
-    """Return why git failed by what it said."""
+    """Return why git failed, from its output."""
     words = "\n".join(_SAID.findall(text))
     for fault, pattern in _WORDS:
         if re.search(pattern, words, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""Fetches what the work starts from: the branch and its own commits, or the base of a new branch.
+"""Fetches the commit that the work starts from: the head of the branch, or the base of a new one.
 
 Owns the choice of the starting commit.
 """
@@ -14,15 +14,16 @@ from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository, 
 
 HEAD_REF = "refs/afresh/head"
 BASE_REF = "refs/afresh/base"
-DEPTHS = (50, 2000, 2**31 - 1)  # the last is git's word for everything
+DEPTHS = (50, 2000, 2**31 - 1)  # to git, the last one means all commits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchStart:
     """The commit that the work starts from.
 
-    `expected` is what the branch must still be when the work is pushed; empty: not there.
-    `commits` are the branch's own, newest first. `date` is the head's, in seconds since the epoch.
+    `expected` is the commit at which the branch must still be when the work is pushed; empty if
+    there must be no branch. `commits` are the branch's own commits, newest first. `date` is that of
+    the head, in seconds since the epoch.
     """
 
     head: str
@@ -32,21 +33,21 @@ class BranchStart:
 
 
 def check_remote(order: Order) -> None:
-    """Raise SubtaskStopped when nobody listens where the repository is."""
+    """Raise SubtaskStopped if no server listens at the repository's address."""
     if not can_connect(order.repository.url):
         raise refusals.unreachable(order.repository.url)
 
 
 def begin_fetch(git: GitRepository, order: Order) -> RunningGit:
-    """Have git begin with what `fetch_start` needs first."""
+    """Start the first fetch that `fetch_start` needs."""
     return git.start(*_words_to_fetch(order, *_own_of_branch(order)))
 
 
 def fetch_start(git: GitRepository, order: Order, begun: RunningGit | None = None) -> BranchStart:
     """Fetch the branch with its own commits, or the base if there is no branch yet.
 
-    `begun` is what `begin_fetch` has returned. Raises SubtaskStopped when the remote cannot be
-    used, and when the branch is another namespace's.
+    `begun` is what `begin_fetch` returned. Raises SubtaskStopped if the remote cannot be used, or
+    if the branch has commits of another namespace.
     """
     try:
         return _if_ours(order, _from_branch(git, order, begun))
@@ -62,7 +63,7 @@ def fetch_start(git: GitRepository, order: Order, begun: RunningGit | None = Non
 
 
 def fetch_moved(git: GitRepository, order: Order) -> BranchStart:
-    """Fetch a branch that has moved, deep enough to see where it was. Raises SubtaskStopped."""
+    """Fetch a branch that has moved, with all its own commits. Raises SubtaskStopped."""
     try:
         own = _own_by_depth(git, order, f"refs/heads/{order.repository.branch}")
         (head,) = read_commits(git, HEAD_REF, most=1)
@@ -74,7 +75,7 @@ def fetch_moved(git: GitRepository, order: Order) -> BranchStart:
 
 
 def start_at(git: GitRepository, commit: str, before: BranchStart) -> BranchStart:
-    """Return the start from `commit`, which this runner has put on the branch after `before`."""
+    """Return the start at `commit`, which this runner pushed to the branch after `before`."""
     (head,) = read_commits(git, commit, most=1)
     return BranchStart(
         head=head.id, expected=head.id, date=head.date, commits=(head, *before.commits)
@@ -109,7 +110,10 @@ def _from_base(git: GitRepository, order: Order) -> BranchStart:
 
 
 def _own_by_depth(git: GitRepository, order: Order, branch: str) -> tuple[Commit, ...]:
-    """Fetch more and more of both until they meet: the server cannot say where that is."""
+    """Fetch more and more of branch and base until they have a common commit.
+
+    Used if the server cannot leave out the commits of the base by itself.
+    """
     for depth in DEPTHS:
         _fetch(
             git, order, f"--depth={depth}", {HEAD_REF: branch, BASE_REF: order.repository.base_ref}
@@ -137,7 +141,7 @@ def _fetch(git: GitRepository, order: Order, option: str, refs: dict[str, str]) 
 
 
 def _words_to_fetch(order: Order, option: str, refs: dict[str, str]) -> tuple[str, ...]:
-    """Return git's arguments to fetch the remote's refs (values) into ours (keys)."""
+    """Return git's arguments to fetch the remote refs (values) into local refs (keys)."""
     return (
         *FETCH,
         *(option, "--", order.repository.url),

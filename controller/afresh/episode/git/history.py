@@ -1,6 +1,6 @@
-"""The branch's own commits: what earlier episodes of the package have finished.
+"""The branch's own commits, which show what earlier episodes of the package have finished.
 
-Owns the trailers: writing them into a message and reading them back. Runs one `git log`.
+Owns the trailers: writes them into a message and reads them back. Runs one `git log`.
 """
 
 import re
@@ -26,7 +26,7 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit with its message taken apart; `parent` is its first one, if it has any."""
+    """A commit with its message split into parts; `parent` is its first parent, or empty."""
 
     id: str
     date: int
@@ -37,12 +37,12 @@ class Commit:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it changed, as far as it names them."""
+        """The files that its trailer names as changed."""
         return tuple(name for name in self.trailers.get(FILES, "").split(", ") if name)
 
 
 def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str:
-    """Return the commit message for a subtask; trailers are its last paragraph."""
+    """Return the commit message for a subtask; the trailers are its last paragraph."""
     named = [name for name in files if ", " not in name and name and name == one_line(name)]
     trailers = {
         PACKAGE: order.package,
@@ -59,9 +59,10 @@ def message(order: Order, task: Task, summary: str, files: Sequence[str]) -> str
 
 
 def plan_message(order: Order, digest: str, marked: PlanLine | None = None) -> str:
-    """Return the message of a commit that changes the plan and makes no subtask done.
+    """Return the message of a commit that changes the plan and finishes no subtask.
 
-    `marked` is the line that it is about. It is never named as a finished subtask is.
+    `marked` is the line whose marker changes. It has a trailer of its own, different from that of a
+    finished subtask.
     """
     trailers = {PACKAGE: order.package, PLAN: digest}
     if marked:
@@ -72,13 +73,13 @@ def plan_message(order: Order, digest: str, marked: PlanLine | None = None) -> s
 def read_commits(
     git: GitRepository, *revisions: str, most: int = MOST_COMMITS
 ) -> tuple[Commit, ...]:
-    """Return the commits of `git log`, newest first, as far as they have been fetched."""
+    """Return the fetched commits that `git log` lists for `revisions`, newest first."""
     log = git.run("log", "-z", f"-n{most}", "--format=%H %ct %P%n%B", *revisions, "--")
     return tuple(_parse(entry) for entry in log.decode(errors="replace").split("\0") if entry)
 
 
 def find_done(commits: Iterable[Commit], order: Order, task: Task | PlanLine) -> Commit | None:
-    """Return the newest commit that finished this subtask at the wanted revision or a later one."""
+    """Return the newest commit that finished this subtask at its revision or a later one."""
     for commit in commits:
         named = commit.trailers.get(SUBTASK) == task.id
         if named and _holds(commit, order, task.revision):
@@ -87,9 +88,10 @@ def find_done(commits: Iterable[Commit], order: Order, task: Task | PlanLine) ->
 
 
 def is_of_another_namespace(commits: Sequence[Commit], order: Order) -> bool:
-    """Whether a package of another namespace has put commits on the branch.
+    """Whether a package of another namespace has committed to the branch.
 
-    `commits` are the branch's own, newest first. What a person has merged into it does not count.
+    `commits` are the branch's own, newest first. Commits that a person merged into the branch do
+    not count.
     """
     by_id = {commit.id: commit for commit in commits}
     ours = order.package.partition("/")[0]
@@ -103,9 +105,9 @@ def is_of_another_namespace(commits: Sequence[Commit], order: Order) -> bool:
 
 
 def caught_up(order: Order, commits: Sequence[Commit]) -> tuple[PlanLine, ...]:
-    """Return the Order's plan with what others have put on the branch since it was written.
+    """Return the Order's plan, updated with commits that others pushed since it was written.
 
-    A line that is not pending stays: the Order knows of it.
+    A line that is not pending stays unchanged: the Order has its result already.
     """
     return tuple(
         replace(line, marker=_marker(commits, order, line))
@@ -126,7 +128,7 @@ def _marker(commits: Sequence[Commit], order: Order, line: PlanLine) -> Marker:
 
 
 def _holds(commit: Commit, order: Order, wanted: int) -> bool:
-    """Whether a commit is this package's and of the wanted revision or a later one."""
+    """Whether a commit is this package's, and its revision is `wanted` or a later one."""
     revision = commit.trailers.get(REVISION, "")
     is_ours = commit.trailers.get(PACKAGE) == order.package
     return is_ours and revision.isdecimal() and int(revision) >= wanted

@@ -1,6 +1,6 @@
-"""Verified work that could not be pushed: fetched again from the subtask's side ref.
+"""Fetches verified work that could not be pushed earlier, from the subtask's side ref.
 
-Owns how a commit on a side ref is read. It is believed by its id alone, which the Order names.
+Owns how a commit on a side ref is read. It is trusted only if it has the id that the Order names.
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ REF = "refs/afresh/kept"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCommit:
-    """A commit that is here now, and the one that it was verified on."""
+    """A fetched commit, and the parent on which it was verified."""
 
     id: str
     parent: str
 
 
 def fetch(git: GitRepository, order: Order, subtask: str, commit: str) -> KeptCommit | None:
-    """Fetch `commit` from the subtask's side ref; None if it is not there any more.
+    """Fetch `commit` from the subtask's side ref; None if it is no longer there.
 
-    Raises SubtaskStopped when the remote cannot be used.
+    Raises SubtaskStopped if the remote cannot be used.
     """
     ref = side_ref.side_ref(order, subtask)
     try:
@@ -44,7 +44,7 @@ def fetch(git: GitRepository, order: Order, subtask: str, commit: str) -> KeptCo
 
 
 def snapshot_of(git: GitRepository, found: KeptCommit) -> Snapshot:
-    """Return the work of a kept commit as a snapshot of an agent's worktree. Raises GitError."""
+    """Return the work of a kept commit in the form of a worktree's snapshot. Raises GitError."""
     (commit,) = history.read_commits(git, found.id, most=1)
     index = git.git_dir / "kept-index"
     git.run("read-tree", found.id, index=index)
@@ -66,7 +66,7 @@ def snapshot_of(git: GitRepository, found: KeptCommit) -> Snapshot:
 
 
 def _note(git: GitRepository, found: KeptCommit, path: str) -> str | None:
-    """Return what the commit has appended to a file of notes, without its heading."""
+    """Return the text that the commit appended to a file of notes, without its heading."""
     before, after = git.read(found.parent, path), git.read(found.id, path)
     added = after[len(before) :] if after.startswith(before) else b""
     _, _, note = added.decode(errors="replace").partition("\n## ")

@@ -1,9 +1,10 @@
-"""The repository's mirror on a volume that many episodes share: its objects need no second fetch.
+"""The mirror of a repository on a volume that many episodes share, so that each fetches less.
 
-Owns the mirror's form: one folder for each address, in it complete bare repositories of which
-`current` names one. Only runners mount it. What is borrowed are objects, by git's alternates; refs
-and index stay the episode's own, so git's own locks are enough. A mirror is only ever added to; a
-damaged one is replaced by another, and left alone until nobody can be at work with it any more.
+Owns the layout: one folder for each address, with complete bare repositories in it; the link
+`current` points to one of them. Only runners mount the volume. An episode borrows the mirror's
+objects by git's alternates. It has its own refs and index, so git's locks are sufficient. Objects
+are only ever added to a mirror. A damaged mirror is replaced by a new one, and is removed when no
+episode can be using it any more.
 """
 
 import contextlib
@@ -23,24 +24,24 @@ from afresh.episode.stopped import SubtaskStopped
 
 CURRENT = "current"
 GIVEN_UP = "given-up"
-# Part of the two minutes that the pod's deadline leaves beyond the commands' own.
+# Part of the two minutes that the pod's deadline allows beyond the limits of the commands.
 FILL_SECONDS = 60.0
 RETRY_SECONDS = 3600.0
-TIRING_SECONDS = 10.0
+SLOW_SECONDS = 10.0
 FRESH_SECONDS = 600.0
-# Longer than any episode may take.
+# Longer than the limit of any episode.
 UNUSED_SECONDS = 7 * 86400.0
 MOST_PACKS = 20
-# Faults that may take long to come to light, and are there again the next time.
-TIRESOME = frozenset({GitFault.UNREACHABLE, GitFault.OTHER})
-# Other episodes have other users; nobody but runners can come here.
+# Faults that may take long to appear, and usually repeat for the next episode.
+SLOW_FAULTS = frozenset({GitFault.UNREACHABLE, GitFault.OTHER})
+# Other episodes run as other users; only runners mount the volume.
 EVERYBODY = 0o777
 SHARED = ("-c", "core.sharedRepository=0666", "-c", "fetch.unpackLimit=1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
-    """The mirror of one address below `folder`, for the trusted repository `git`."""
+    """The mirror of one address below `folder`, from which the trusted repository `git` borrows."""
 
     folder: Path
     git: GitRepository
@@ -48,12 +49,12 @@ class Mirror:
 
     @classmethod
     def of(cls, volume: Path, git: GitRepository, order: Order) -> "Mirror":
-        """Return the mirror of the Order's address on a volume."""
+        """Return the mirror of the Order's address on the volume mounted at `volume`."""
         name = hashlib.sha256(order.repository.url.encode()).hexdigest()[:32]
         return cls(folder=volume / name, git=git, order=order)
 
     def attach(self) -> bool:
-        """Borrow the objects of a mirror that is up to date; return whether there is one."""
+        """Borrow the objects of the mirror if it is up to date; return whether it was."""
         found = self._current()
         if found is None or not self._is_fresh(found):
             return False
@@ -61,9 +62,10 @@ class Mirror:
         return True
 
     def bring_up_to_date(self) -> bool:
-        """Make or refresh the mirror and borrow from it; False: do without, as git will say why.
+        """Create or refresh the mirror and borrow its objects; return whether that succeeded.
 
-        One that cannot be refreshed is borrowed from as it is: git fetches what it lacks.
+        A mirror that cannot be refreshed is used as it is: git fetches what it lacks. After False,
+        the episode fetches without a mirror, and that fetch reports the reason.
         """
         found = self._current()
         if not self._is_young(self.folder / GIVEN_UP, RETRY_SECONDS):
@@ -81,7 +83,7 @@ class Mirror:
         return True
 
     def discard(self) -> None:
-        """Let nobody begin with this mirror again, and borrow nothing from it any more."""
+        """Stop borrowing from this mirror, and prevent later episodes from using it."""
         with contextlib.suppress(OSError):
             os.utime(self.folder / CURRENT)  # unused from now on
             (self.folder / CURRENT).unlink()
@@ -89,21 +91,21 @@ class Mirror:
 
     @property
     def is_attached(self) -> bool:
-        """Whether objects are borrowed."""
+        """Whether the repository borrows the mirror's objects."""
         return self._alternates.exists()
 
     def is_to_blame(self, error: BaseException | None) -> bool:
-        """Whether git may have failed because of what was borrowed, and not of the remote."""
+        """Whether git may have failed because of the borrowed objects and not of the remote."""
         return self.is_attached and isinstance(error, GitError) and error.fault is GitFault.OTHER
 
     def damaged(self) -> SubtaskStopped:
-        """Discard it, and return how an episode ends that can do nothing without it any more."""
+        """Discard the mirror; return the end of an episode that depends on its objects already."""
         self.discard()
         claim = self.order.repository.cache_claim_name
         return SubtaskStopped(
             Outcome.INFRASTRUCTURE,
             f'The mirror of the repository on the claim "{claim}" is damaged; '
-            "the next episode makes it anew.",
+            "the next episode creates a new one.",
         )
 
     @property
@@ -142,20 +144,22 @@ class Mirror:
         try:
             self._refresh(found)
         except GitError as error:
-            if time.monotonic() - began > TIRING_SECONDS:
+            if time.monotonic() - began > SLOW_SECONDS:
                 self._give_up(error)
             raise
         self._remove_unused()
         return found
 
     def _give_up(self, error: BaseException) -> None:
-        """Leave it alone for a while, if every episode would have to wait as long again."""
-        if isinstance(error, GitError) and error.fault in TIRESOME:
-            (self.folder / GIVEN_UP).unlink(missing_ok=True)  # another user's cannot be touched
+        """Suspend refreshing for RETRY_SECONDS, if each episode would wait as long again."""
+        if isinstance(error, GitError) and error.fault in SLOW_FAULTS:
+            (self.folder / GIVEN_UP).unlink(
+                missing_ok=True
+            )  # another user's file cannot be touched
             (self.folder / GIVEN_UP).touch()
 
     def _make(self) -> Path:
-        """Fill a mirror of one's own, then offer it; where several do, the last one stays."""
+        """Fill a new mirror, then publish it; if several episodes do so, the last one is used."""
         _make_shared(self.folder)
         self._remove_unused()
         made = self.folder / secrets.token_hex(8)
@@ -194,7 +198,7 @@ class Mirror:
                 continue
             if not self._is_young(path, UNUSED_SECONDS):
                 shutil.rmtree(path, ignore_errors=True)
-        for part in current.glob("objects/pack/tmp_*") if current else ():  # of a fetch cut off
+        for part in current.glob("objects/pack/tmp_*") if current else ():  # from a broken fetch
             if not self._is_young(part, RETRY_SECONDS):
                 part.unlink(missing_ok=True)
 
@@ -204,4 +208,4 @@ def _make_shared(folder: Path) -> None:
         folder.mkdir(mode=EVERYBODY)
     except FileExistsError:
         return
-    folder.chmod(EVERYBODY)  # whatever the umask
+    folder.chmod(EVERYBODY)  # independent of the umask

@@ -1,7 +1,7 @@
-"""What a checkout shows where git stores something else: submodules and files in Git LFS.
+"""Contents of a checkout that git stores in another form: submodules and files in Git LFS.
 
-Owns the way there and back: the tree that is laid out, and the tree that is committed. Packages
-that ask for neither cost nothing here.
+Owns the conversion in both directions: to the tree that is laid out, and to the tree that is
+committed. A package that uses neither costs nothing here.
 """
 
 from pathlib import Path
@@ -10,10 +10,10 @@ from afresh.contract.order import Order
 from afresh.episode.git.repository import GitRepository
 
 
-def shown(git: GitRepository, order: Order, commit: str) -> str:
-    """Return the tree to lay out for `commit`: the commit itself where nothing is replaced.
+def tree_to_check_out(git: GitRepository, order: Order, commit: str) -> str:
+    """Return the tree to lay out for `commit`: the commit itself if nothing must be replaced.
 
-    Raises SubtaskStopped when a part of it cannot be had, and GitError.
+    Raises SubtaskStopped if a part of it cannot be fetched, and GitError.
     """
     if not _asks(order):
         return commit
@@ -27,12 +27,13 @@ def shown(git: GitRepository, order: Order, commit: str) -> str:
     return git.text("write-tree", index=index)
 
 
-def stored(
+def tree_to_commit(
     git: GitRepository, order: Order, commit: str, index: Path
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the tree to commit on `commit` for what is staged in `index`.
+    """Return the tree to commit on top of `commit` for what is staged in `index`, and warnings.
 
-    The other half are sentences about what is not kept. Raises SubtaskStopped, GitError or OSError.
+    The warnings are sentences about changes that are not kept. Raises SubtaskStopped, GitError or
+    OSError.
     """
     if not _asks(order):
         return git.text("write-tree", index=index), ()
@@ -45,7 +46,7 @@ def stored(
 
 
 def missing(git: GitRepository, order: Order, commit: str) -> tuple[str, ...]:
-    """Return a sentence for each part that the package lists and `commit` does not have."""
+    """Return a sentence for each submodule that the package lists and `commit` does not have."""
     if not order.repository.submodules:
         return ()
     from afresh.episode.git import submodules  # noqa: PLC0415  # as above
@@ -54,7 +55,7 @@ def missing(git: GitRepository, order: Order, commit: str) -> tuple[str, ...]:
 
 
 def publish(git: GitRepository, order: Order) -> None:
-    """Give the server the large files that commits made here need. Raises SubtaskStopped."""
+    """Upload the large files that commits made here need. Raises SubtaskStopped."""
     if not order.repository.lfs:
         return
     from afresh.episode.git.lfs import files  # noqa: PLC0415  # as above

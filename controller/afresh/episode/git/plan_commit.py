@@ -1,7 +1,7 @@
-"""Puts a plan on the branch in a commit of its own, where no subtask's commit carries it.
+"""Pushes a plan to the branch in a commit of its own, when no subtask's commit contains it.
 
-Owns what becomes of the plan when somebody else's push comes first: their plan stands, with one
-line changed. Nothing but `.afresh` differs from the commit before, and no subtask becomes done.
+Owns what happens to the plan if another push comes first: the other plan is kept, with one line
+changed. Only `.afresh` differs from the commit before, and the commit finishes no subtask.
 """
 
 import time
@@ -17,20 +17,20 @@ from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.state_files import AgentNotes, write_state
 from afresh.episode.stopped import SubtaskStopped
 
-# In all. It is part of the minutes that the pod's deadline leaves beyond the commands' own.
+# For all tries. Part of the minutes that the pod's deadline allows beyond the commands' limits.
 LIMIT_SECONDS = 30.0
 MOST_TRIES = 6
 NOT_COMMITTED = (
-    "The plan cannot be committed; another episode follows by itself, and afresh logs says why."
+    "The plan cannot be committed; another episode starts automatically, and afresh logs shows why."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChange:
-    """The plan as it ought to stand, and notes to append.
+    """The wanted plan, and notes to append.
 
-    With a line, `text` holds for the head it was made from: on another one, only the marker of
-    that subtask is changed. Without, `text` is the whole truth on any head.
+    With a `line`, `text` is the plan for one head only: on another head, only the marker of that
+    subtask is changed. Without a `line`, `text` replaces the plan of any head.
     """
 
     text: str
@@ -40,7 +40,7 @@ class PlanChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchPlan:
-    """What is on the branch now; None: there is no branch."""
+    """The head of the branch and the digest of its plan; None if there is no branch."""
 
     head: str | None = None
     plan_digest: str | None = None
@@ -49,11 +49,11 @@ class BranchPlan:
 def push_plan(
     git: GitRepository, order: Order, start: BranchStart, change: PlanChange
 ) -> BranchPlan:
-    """Put the plan on the head of `start`, or on the one that has taken its place.
+    """Push the plan on top of `start`, or on top of the head that has replaced it.
 
-    Commits nothing where nothing changes. A missing branch is made from the base for a subtask, and
-    left missing without one. Raises SubtaskStopped when the remote cannot be used, or moves every
-    time.
+    Creates no commit if nothing changes. A missing branch is created from the base if the change
+    has a `line`, and otherwise stays missing. Raises SubtaskStopped if the remote cannot be used,
+    or if the branch moves before each of the tries.
     """
     bounded = replace(git, deadline=time.monotonic() + LIMIT_SECONDS)
     try:
@@ -81,7 +81,7 @@ def _push(git: GitRepository, order: Order, start: BranchStart, change: PlanChan
 
 
 def _commit(git: GitRepository, order: Order, start: BranchStart, change: PlanChange) -> str:
-    """Return a commit with the plan on the head, or the head if the branch has all of it."""
+    """Return a commit with the plan on top of the head, or the head itself if nothing differs."""
     tree = write_state(git, start.head, change.text, change.notes)
     if start.expected and tree == git.text("rev-parse", f"{start.head}^{{tree}}"):
         return start.head

@@ -1,6 +1,6 @@
-"""Puts a commit on the branch, if the branch is still where it was.
+"""Pushes a commit to the branch, if the branch has not moved.
 
-Owns the push. A push either moves the branch from the expected commit to this one, or does nothing.
+A push either moves the branch from the expected commit to the new one, or changes nothing.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ NAMED = 3
 
 
 def push(git: GitRepository, order: Order, start: BranchStart, commit: str) -> None:
-    """Push `commit` by compare-and-swap on what the branch was at the start. Raises SubtaskStopped.
+    """Push `commit` if the branch is still at `start.expected`. Raises SubtaskStopped.
 
-    The large files that it needs must be on the server: see `overlay.publish`.
+    The large files that it needs must be on the server already: see `overlay.publish`.
     """
     branch = f"refs/heads/{order.repository.branch}"
     lease = f"--force-with-lease={branch}:{start.expected}"
@@ -40,24 +40,24 @@ def push(git: GitRepository, order: Order, start: BranchStart, commit: str) -> N
 
 
 def is_refusal(ended: SubtaskStopped) -> bool:
-    """Whether a push that ended so was refused by the server: trying again does not help."""
+    """Whether the server refused the push, so that trying again does not help."""
     return ended.outcome in (Outcome.AUTH, Outcome.CONFIG)
 
 
 def moved(order: Order, paths: Sequence[str] = ()) -> SubtaskStopped:
-    """Return how the episode ends when a push of others came first, to these paths if any."""
+    """Return the end of an episode after a push of others, with the paths that conflict, if any."""
     branch = order.repository.branch
     if not paths:
         return SubtaskStopped(
             Outcome.CONFLICT,
-            f'The branch "{branch}" was changed by somebody else; the work is done again on top of '
-            "that.",
+            f'The branch "{branch}" was changed by someone else; the work is done again on top of '
+            "those changes.",
         )
     named = ", ".join(one_line(path) for path in paths[:NAMED])
     more = " and others" if len(paths) > NAMED else ""
     return SubtaskStopped(
         Outcome.CONFLICT,
-        f'The work contradicts what others have pushed to the branch "{branch}" in {named}{more}; '
-        "it is done again on top of that.",
+        f'The work conflicts with what others pushed to the branch "{branch}" in {named}{more}; '
+        "it is done again on top of those changes.",
         unpushed=Unpushed(conflicts=bounded(paths)),
     )

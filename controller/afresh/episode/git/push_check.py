@@ -1,7 +1,7 @@
-"""Finds out whether the server takes pushes to the branch, before anybody works for it.
+"""Finds out whether the server accepts pushes to the branch, before any work is done.
 
-Owns the commit that is pushed for that: the plan alone, and an empty commit where the plan is on
-the branch already. It passes the same hooks as any other push to the branch.
+Owns the commit that is pushed for this: it contains the plan alone, or is empty if the branch has
+the plan already. It passes the same hooks as any other push to the branch.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ MOST_TRIES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """The branch after a push that the server took: what it holds, and its plan."""
+class PushCheckResult:
+    """The branch after a push that the server accepted: its new start and its plan."""
 
     start: BranchStart
     plan_digest: str
 
 
-def check_push(git: GitRepository, order: Order, start: BranchStart) -> Passed:
-    """Push the plan alone onto `start`. Raises SubtaskStopped if the server does not take it.
+def check_push(git: GitRepository, order: Order, start: BranchStart) -> PushCheckResult:
+    """Push the plan alone on top of `start`. Raises SubtaskStopped if the server refuses it.
 
-    Where the package's own commit comes first, the server has taken a push from it already.
+    If another commit of this package arrives first, the server has accepted a push from it already.
     """
     for _ in range(MOST_TRIES):
         text = _plan_at(git, order, start)
@@ -44,19 +44,19 @@ def check_push(git: GitRepository, order: Order, start: BranchStart) -> Passed:
             if ended.outcome is not Outcome.CONFLICT:
                 raise refused(ended) from ended.__cause__
         else:
-            return Passed(start=fetching.start_at(git, made, start), plan_digest=digest)
+            return PushCheckResult(start=fetching.start_at(git, made, start), plan_digest=digest)
         before, known = start.expected, {commit.id for commit in start.commits}
         start = fetching.fetch_start(git, order)
-        if start.expected == before:  # whatever the server says of it, nobody else has pushed
+        if start.expected == before:  # whatever the server answers, the branch has not moved
             raise refused(refusals.declined(order))
         if any(_is_own(order, commit) and commit.id not in known for commit in start.commits):
             text = worktree.plan_text(git, start.head)
-            return Passed(start=start, plan_digest=plan_file.digest(text))
+            return PushCheckResult(start=start, plan_digest=plan_file.digest(text))
     raise push.moved(order)
 
 
 def _plan_at(git: GitRepository, order: Order, start: BranchStart) -> str:
-    """Return the plan as it stands there, or the Order's where the package has none yet."""
+    """Return the plan at `start`, or the Order's plan if the package has none there yet."""
     if any(_is_own(order, commit) for commit in start.commits):
         text = worktree.plan_text(git, start.head)
         if text:
@@ -70,7 +70,7 @@ def _is_own(order: Order, commit: history.Commit) -> bool:
 
 
 def refused(ended: SubtaskStopped) -> SubtaskStopped:
-    """Return the end of an episode that has pushed no work; no agent is to blame for it."""
+    """Return the end of an episode that could not even push the plan; no agent caused it."""
     if not push.is_refusal(ended) and ended.outcome is not Outcome.AGENT_ERROR:
         return ended
     outcome = ended.outcome if push.is_refusal(ended) else Outcome.CONFIG

@@ -1,6 +1,6 @@
-"""Tells within seconds whether anybody listens where the repository is; git waits for minutes.
+"""Finds out within seconds whether a server listens at the repository's address.
 
-Owns the one connection that is made for this. Sends nothing.
+git itself would wait for minutes. Opens one connection and sends nothing on it.
 """
 
 import queue
@@ -13,15 +13,15 @@ PORTS = {"http": 80, "https": 443, "ssh": 22}
 
 
 def can_connect(url: str, seconds: float = CONNECT_SECONDS) -> bool:
-    """Whether a TCP connection to the URL's host is made in time.
+    """Whether a TCP connection to the URL's host succeeds within `seconds`.
 
-    True where there is nothing to try: git itself refuses such a URL. The runner's git is given no
-    proxy, so it connects to that host too.
+    True if the URL names no host and port: git itself refuses such a URL. The runner's git uses no
+    proxy, so it connects to the same host.
     """
     address = _address(url)
     if address is None:
         return True
-    # A thread: looking up a name has no time limit of its own.
+    # In a thread, because a name lookup has no time limit of its own.
     answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
     threading.Thread(
         target=lambda: answers.put(_connects(address, seconds)), name="reach", daemon=True
@@ -35,7 +35,7 @@ def can_connect(url: str, seconds: float = CONNECT_SECONDS) -> bool:
 def _connects(address: tuple[str, int], seconds: float) -> bool:
     try:
         socket.create_connection(address, seconds).close()
-    except (OSError, UnicodeError):  # the latter: a host that is no name
+    except (OSError, UnicodeError):  # UnicodeError: the host is not a valid name
         return False
     return True
 

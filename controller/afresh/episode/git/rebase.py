@@ -1,6 +1,6 @@
-"""Puts an agent's changes on top of a branch that has moved, if they do not contradict each other.
+"""Applies an agent's changes on top of a branch that has moved, if the two do not conflict.
 
-Owns the merge and what becomes of the plan. What comes out is a new snapshot, to be verified anew.
+Owns the merge and the resulting plan. The result is a new snapshot, which must be verified again.
 """
 
 import os
@@ -22,13 +22,13 @@ from afresh.episode.git.snapshot import Snapshot, changes_of, refuse_bare
 
 
 def rebase(git: GitRepository, order: Order, snapshot: Snapshot, start: BranchStart) -> Snapshot:
-    """Return the changes of `snapshot` on the head of `start`.
+    """Return the changes of `snapshot` on top of the head of `start`.
 
-    Raises SubtaskStopped if they do not fit.
+    Raises SubtaskStopped if they conflict.
     """
     ours = git.commit_tree(snapshot.tree, snapshot.head, "Changes\n")
     try:
-        # Without this, an unrelated or rewritten branch would be merged from nothing.
+        # Without this, an unrelated or rewritten branch would be merged without a common base.
         git.run("merge-base", "--is-ancestor", snapshot.head, start.head)
     except GitError as error:
         raise moved(order) from error
@@ -41,7 +41,7 @@ def rebase(git: GitRepository, order: Order, snapshot: Snapshot, start: BranchSt
 
 
 def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
-    """What two have changed can be a repository together, though neither part of it is one."""
+    """Collect the paths of the merged tree: two changes may form a bare repository together."""
     bare = BareFolders()
     for path in os.fsdecode(git.run("ls-tree", "-r", "-t", "-z", "--name-only", tree)).split("\0"):
         bare.add(path)
@@ -49,7 +49,7 @@ def _bare_folders(git: GitRepository, tree: str) -> BareFolders:
 
 
 def _in_both(git: GitRepository, snapshot: Snapshot, start: BranchStart) -> tuple[str, ...]:
-    """Return the paths that both have changed; that of a folder where one has it as a file."""
+    """Return the agent's paths that the branch has changed too, or that contain such a path."""
     theirs = [change.path for change in changes_of(git, snapshot.head, start.head)]
     theirs = [path for path in theirs if not path.startswith(f"{worktree.STATE}/")]
     ours = [change.path for change in snapshot.changes]
@@ -58,7 +58,7 @@ def _in_both(git: GitRepository, snapshot: Snapshot, start: BranchStart) -> tupl
 
 
 def plan_at(git: GitRepository, order: Order, task: Task, head: str) -> str:
-    """Return the plan as it stands at `head`, with only this subtask's marker changed."""
+    """Return the plan at `head`, with only this subtask's marker changed."""
     text = git.read(head, worktree.PLAN).decode(errors="replace")
     try:
         return plan_file.with_marker(text, task.id, Marker.DONE)

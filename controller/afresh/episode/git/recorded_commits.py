@@ -1,8 +1,8 @@
-"""Looks for the commits by which the Order has subtasks for done, before anything rests on them.
+"""Checks that the commits of finished subtasks, which the Order names, still exist.
 
-Owns what counts as having one: the branch has a commit that says it finished the subtask, whatever
-its hash, as after a rebase; or the repository has the very one, as after a merge that has left the
-branch without commits of its own, or with none at all.
+Owns what counts as existing. Either the branch has a commit that says that it finished the subtask,
+with any hash, as after a rebase. Or the repository has the named commit itself, as after a merge,
+when the branch has no commits of its own or was deleted.
 """
 
 import re
@@ -20,25 +20,25 @@ from afresh.episode.git.history import SUBTASK, find_done, read_commits
 from afresh.episode.git.repository import FETCH, REMOTE_SECONDS, GitRepository
 from afresh.episode.stopped import SubtaskStopped
 
-# A Report has room for so many; who looks again finds the others.
-MOST_TOLD = 20
+# A Report has room for this many; the next check finds the others.
+MOST_REPORTED = 20
 MISSING = (
     "The repository lacks commits of subtasks that are recorded as done; see .status.reviews of "
     "the package."
 )
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# What a server says of a commit that it does not have, or gives to nobody by its hash.
+# The faults if a server does not have a commit, or does not serve commits by hash.
 _NOT_THERE = frozenset({GitFault.REF_MISSING, GitFault.OTHER})
 
 
 def check(context: EpisodeContext, start: BranchStart) -> None:
-    """Report the recorded commits that are missing. Raises SubtaskStopped if there is one.
+    """Report the recorded commits that are missing.
 
-    Or if the remote cannot be used.
+    Raises SubtaskStopped if one is missing, or if the remote cannot be used.
     """
     unseen = _unseen(context.order, start)
     missing = (
-        tuple(islice(_missing(context.git, context.order, unseen), MOST_TOLD)) if unseen else ()
+        tuple(islice(_missing(context.git, context.order, unseen), MOST_REPORTED)) if unseen else ()
     )
     if missing:
         context.reporter.update(missing=missing)
@@ -46,7 +46,7 @@ def check(context: EpisodeContext, start: BranchStart) -> None:
 
 
 def _unseen(order: Order, start: BranchStart) -> list[PlanLine]:
-    """The lines that are done, and of which the branch itself has no commit."""
+    """Return the lines that are done and for which the branch itself has no commit."""
     known = defaultdict(list)
     for commit in start.commits:
         known[commit.trailers.get(SUBTASK)].append(commit)
@@ -58,9 +58,9 @@ def _unseen(order: Order, start: BranchStart) -> list[PlanLine]:
 
 
 def _missing(git: GitRepository, order: Order, lines: Sequence[PlanLine]) -> Iterator[str]:
-    """Yield the commits that the repository lacks, and those that did not do what they should.
+    """Yield the commits that the repository lacks, and those that did not finish their subtask.
 
-    A server refuses all that it is asked for because of one: halves are asked for then.
+    A server refuses a whole request because of one commit; then each half is requested by itself.
     """
     wanted = [line.commit or "" for line in lines]
     if all(map(_HASH.fullmatch, wanted)) and _fetched(git, order, wanted):

@@ -1,7 +1,7 @@
-"""Hints about a change that a reviewer should look at (S4-12). None of them decides anything.
+"""Hints about parts of a change that a reviewer should look at (S4-12). No hint decides anything.
 
-Goes by added lines alone, in no particular language, and sees what most languages write in the same
-way. Work is bounded: the first files of a change, none of them large.
+Only added lines are examined, by patterns that many languages share. The work is bounded: only the
+first files of a change are examined, and no large ones.
 """
 
 import re
@@ -46,12 +46,12 @@ def look_at(git: GitRepository, snapshot: Snapshot) -> tuple[str, ...]:
         return ()
     try:
         diff = git.run(
-            # Larger files count as binary, and so have no lines.
+            # Larger files are treated as binary, and so have no lines.
             *("-c", f"core.bigFileThreshold={LARGEST_FILE}", "-c", "core.quotePath=false"),
             *("diff-tree", "-r", "-p", "--unified=0", "--no-renames", "--no-color", "--no-prefix"),
             *("--no-ext-diff", "--no-textconv", snapshot.head, snapshot.tree, "--"),
             *(f":(literal){path}" for path in paths[:MOST_FILES]),
-            index=git.git_dir / "none",  # else attributes of the agent's could say what is text
+            index=git.git_dir / "none",  # without this the agent's attributes apply
             timeout=LIMIT_SECONDS,
         )
     except (GitError, OSError):
@@ -60,7 +60,7 @@ def look_at(git: GitRepository, snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def red_flags(diff: str) -> tuple[str, ...]:
-    """Return a sentence for each hint in `diff`, which git has written without prefixes."""
+    """Return a sentence for each hint in `diff`, a diff of git without path prefixes."""
     before = {line.strip() for _, line in _lines(diff, "-")}
     lines = [pair for pair in _lines(diff, "+") if pair[1].strip() not in before][:MOST_LINES]
     found = (*_vague_names(lines), *_bare_interfaces(lines), *_single_choices(lines))

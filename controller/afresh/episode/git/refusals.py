@@ -1,6 +1,6 @@
-"""How an episode ends when the remote fails it: one sentence for each fault, with what to correct.
+"""The end of an episode whose remote fails: one message for each fault, with what to correct.
 
-Owns these sentences and their classes. Runs nothing and reads no Secret.
+Owns these messages and their outcomes. Runs nothing and reads no Secret.
 """
 
 from urllib.parse import urlsplit, urlunsplit
@@ -12,38 +12,37 @@ from afresh.episode.stopped import SubtaskStopped
 
 _CONFIG: dict[GitFault, str] = {
     GitFault.NOT_FOUND: "The repository {url} is not found, or its credentials may not see it; "
-    "correct spec.repository.secretName, or make the WorkPackage anew with another "
+    "correct spec.repository.secretName, or recreate the WorkPackage with another "
     "spec.repository.url.",
     GitFault.REDIRECTED: "The repository {url} answers with a redirect; "
-    "make the WorkPackage anew with the spec.repository.url that it leads to.",
+    "recreate the WorkPackage with the spec.repository.url that it leads to.",
     GitFault.UNTRUSTED: "The identity of the server of {url} cannot be verified; "
-    "give the git Secret the key ca.crt, or known_hosts for SSH.",
+    "add the key ca.crt to the git Secret, or known_hosts for SSH.",
     GitFault.REFUSED: 'The server of {url} refuses to update branch "{branch}"; '
-    "allow it, or make the WorkPackage anew with another spec.repository.branch.",
+    "allow it, or recreate the WorkPackage with another spec.repository.branch.",
     GitFault.HOOK: 'A rule of the server of {url} declines the push to branch "{branch}"; '
     "allow it there, or follow the rule that the runner's log names.",
-    GitFault.UNSIGNED: 'The server of {url} takes only signed commits on branch "{branch}"; '
+    GitFault.UNSIGNED: 'The server of {url} accepts only signed commits on branch "{branch}"; '
     "name a key that it knows in spec.repository.signing of the WorkPackage.",
     GitFault.AUTHOR: 'The server of {url} refuses the author of the commits on branch "{branch}"; '
     "correct spec.repository.author of the WorkPackage.",
-    GitFault.READ_ONLY: "The repository {url} can only be read, or its key may only read; "
-    "allow pushes there.",
-    GitFault.FULL: "The repository {url} has no room left by its server's quota; "
-    "free some there or raise the quota.",
+    GitFault.READ_ONLY: "The repository {url} or the key for it is read-only; allow pushes there.",
+    GitFault.FULL: "The repository {url} has reached its server's quota; "
+    "free some space there or raise the quota.",
 }
-# The agent's doing: the next one may do without.
+# The agent caused this: the next one may avoid it.
 _TOO_LARGE = (
     "The server of {url} refuses a push or a file of this size; "
-    "keep large files out by spec.guidance of the WorkPackage, or raise the server's limit."
+    "exclude large files in spec.guidance of the WorkPackage, or raise the server's limit."
 )
 
 
-# What the server would answer every package with the same credentials, whatever its branch.
+# Faults that every package with the same credentials would meet, whatever its branch.
 _OF_SERVER = frozenset({GitFault.NOT_FOUND, GitFault.REDIRECTED, GitFault.UNTRUSTED})
 
 
 def remote_problem(order: Order, error: GitError) -> SubtaskStopped:
-    """Return how the episode ends when the remote failed it."""
+    """Return the end of an episode for which git failed at the remote."""
     repository = order.repository
     names = {"url": public_url(repository.url), "branch": repository.branch}
     if error.fault is GitFault.DENIED:
@@ -57,41 +56,41 @@ def remote_problem(order: Order, error: GitError) -> SubtaskStopped:
 
 
 def no_base(order: Order) -> SubtaskStopped:
-    """Return how the episode ends without a ref to begin from."""
+    """Return the end of an episode whose base ref does not exist."""
     return SubtaskStopped(
         Outcome.CONFIG,
         f"The repository {public_url(order.repository.url)} has no ref "
-        f'"{order.repository.base_ref}"; push it, or make the WorkPackage anew with another '
+        f'"{order.repository.base_ref}"; push it, or recreate the WorkPackage with another '
         "spec.repository.baseRef.",
     )
 
 
 def branch_deleted(order: Order) -> SubtaskStopped:
-    """Return how the episode ends on a branch that has gone meanwhile."""
+    """Return the end of an episode whose branch was deleted meanwhile."""
     return SubtaskStopped(
         Outcome.CONFLICT,
-        f'The branch "{order.repository.branch}" was deleted by somebody else; push it again if '
-        "its commits are wanted, the next episode works on what it finds.",
+        f'The branch "{order.repository.branch}" was deleted by someone else; push it again if '
+        "its commits are needed, or the next episode starts a new branch.",
     )
 
 
 def foreign_commits(order: Order) -> SubtaskStopped:
-    """Return how the episode ends on a branch with commits of another namespace's package."""
+    """Return the end of an episode whose branch has commits of another namespace's package."""
     url, branch = public_url(order.repository.url), order.repository.branch
     return SubtaskStopped(
         Outcome.BRANCH_IN_USE,
-        "Make the WorkPackage anew with another spec.repository.branch: the branch "
-        f'"{branch}" of {url} carries commits of another package.',
+        "Recreate the WorkPackage with another spec.repository.branch: the branch "
+        f'"{branch}" of {url} has commits of another package.',
     )
 
 
 def declined(order: Order) -> SubtaskStopped:
-    """Return how the episode ends when the server will not update a branch that has not moved."""
+    """Return the end of an episode whose server does not update a branch that has not moved."""
     return remote_problem(order, GitError("push", "declined", fault=GitFault.HOOK))
 
 
 def unreachable(url: str, field: str = "spec.repository.url of the WorkPackage") -> SubtaskStopped:
-    """Return how the episode ends when nobody answers at an address, which `field` gives."""
+    """Return the end of an episode whose server does not answer at `url`, the value of `field`."""
     return SubtaskStopped(
         Outcome.INFRASTRUCTURE,
         f"The repository {public_url(url)} cannot be reached; check {field} and the network.",

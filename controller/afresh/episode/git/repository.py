@@ -1,8 +1,8 @@
-"""Runs the git binary on a repository that nobody else can write to.
+"""Runs the git program on a repository that only the runner can write to.
 
 Owns git's environment and configuration: no hooks, no filters, no attributes, no system, user or
 worktree configuration, no prompts, and no credential on a command line or in the environment. Knows
-nothing of branches and subtasks; what a failure means is `git_faults`.
+nothing about branches and subtasks; `faults` classifies failures.
 """
 
 import contextlib
@@ -25,8 +25,7 @@ LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
-# Files over the threshold are read piece by piece, and the threads are those of the runner's limit
-# and not of the node: memory stays small whatever an agent leaves and wherever it runs.
+# Settings that are not here, such as core.bigFileThreshold, have the defaults of git.
 CONFIG = """\
 [core]
 \trepositoryformatversion = 0
@@ -79,10 +78,10 @@ CONFIG = """\
 [include]
 \tpath = credentials
 """
-# Highest in precedence, so that no file of the repository can ask for a conversion.
+# These have the highest precedence, so that no file of the repository can request a conversion.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 
-# The same for every commit, so that it says nothing of who or when.
+# The same for every commit, so that an agent learns nothing about earlier authors from it.
 AUTHOR = "Afresh <afresh@localhost>"
 LOCAL_ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -108,28 +107,28 @@ NOBODY = CommitIdentity()
 
 
 def search_path() -> str:
-    """Return where the image's programs are found."""
+    """Return the PATH of the image, or the system's default."""
     return os.environ.get("PATH", os.defpath)
 
 
 class RunningGit:
-    """A git command on its way."""
+    """A running git command."""
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         self._name = name
         self._process = process
 
     def feed(self, stdin: bytes) -> None:
-        """Give it its whole input, of at most 4 KiB, now."""
+        """Write the whole standard input, of at most 4 KiB, and close it."""
         pipe, self._process.stdin = self._process.stdin, None
         if pipe:
             with contextlib.suppress(BrokenPipeError), pipe:
                 pipe.write(stdin)
 
     def output(self, stdin: bytes | None = None, timeout: float = LOCAL_SECONDS) -> bytes:
-        """Wait for its end, at most `timeout` seconds from now, and return what it wrote.
+        """Wait at most `timeout` seconds for the end, and return the standard output.
 
-        Raises GitError.
+        Raises GitError if git fails or does not end in time; in the latter case it is killed.
         """
         timeout = max(0.0, timeout)
         try:
@@ -139,7 +138,7 @@ class RunningGit:
             self._process.communicate()
             raise GitError(self._name, f"no answer within {timeout:.0f} seconds") from None
         if self._process.returncode:
-            # A push says on its output what is refused.
+            # A push reports refusals on its standard output.
             said = "\n".join(text.decode(errors="replace").strip() for text in (err, out))
             raise GitError(self._name, said, fault=classify(said))
         return out
@@ -147,28 +146,28 @@ class RunningGit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitRepository:
-    """One trusted repository. No command goes on beyond `deadline`, a time.monotonic()."""
+    """One trusted repository. No command runs beyond `deadline`, a value of time.monotonic()."""
 
     git_dir: Path
     deadline: float = math.inf
 
     def create(self) -> None:
-        """Write an empty repository."""
+        """Create an empty repository."""
         for name in ("objects", "refs", "info"):
             (self.git_dir / name).mkdir(parents=True, exist_ok=True)
         (self.git_dir / "HEAD").write_text("ref: refs/heads/none\n")
         (self.git_dir / "config").write_text(CONFIG)
         (self.git_dir / "info" / "attributes").write_text(ATTRIBUTES)
 
-    def create_anew(self) -> None:
-        """Write an empty repository in place of what is there."""
+    def recreate(self) -> None:
+        """Replace the repository by an empty one."""
         for name in ("objects", "refs"):
             shutil.rmtree(self.git_dir / name, ignore_errors=True)
         (self.git_dir / "shallow").unlink(missing_ok=True)
         self.create()
 
     def exclude(self, patterns: Sequence[str]) -> None:
-        """Never stage untracked files that match one of these ignore patterns."""
+        """Set the ignore patterns of untracked files that are never staged."""
         (self.git_dir / "info" / "exclude").write_text("".join(f"{item}\n" for item in patterns))
 
     def run(
@@ -182,13 +181,14 @@ class GitRepository:
     ) -> bytes:
         """Run git and return its output. Raises GitError.
 
-        `index` is an index file besides the repository's own, `tree` the work tree to look at.
+        `index` is an index file to use instead of the repository's own, `tree` the working tree.
+        `extra` are additional environment variables. `timeout` is in seconds.
         """
         running = self._start(arguments, index=index, tree=tree, extra=extra)
         return running.output(stdin, min(timeout, self.deadline - time.monotonic()))
 
     def start(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> "RunningGit":
-        """Start git with a short input, and let it run. Raises nothing that git has to say."""
+        """Start git with a short standard input, and return at once."""
         running = self._start(arguments, index=index)
         running.feed(stdin)
         return running
@@ -209,9 +209,10 @@ class GitRepository:
         date: int | None = None,
         identity: CommitIdentity = NOBODY,
     ) -> str:
-        """Write a commit, by nobody in particular unless `identity` says, and return its id.
+        """Write a commit and return its id. Without an `identity` it has the fixed author.
 
-        It is made now, or at `date`. `tree` and `parent` are ids of objects that are there.
+        Its date is `date`, in seconds since the epoch, or now. `tree` and `parent` are ids of
+        existing objects.
         """
         when = int(time.time()) if date is None else date
         lines = (
@@ -227,7 +228,7 @@ class GitRepository:
         return self._write("commit", content.encode())
 
     def read(self, revision: str, path: str) -> bytes:
-        """Return a file of a commit; empty if it is not there."""
+        """Return the content of a file of a commit; empty if there is no such file."""
         found = self.run("cat-file", "--batch", stdin=f"{revision}:{path}\n".encode())
         head, _, content = found.partition(b"\n")
         if head.split()[1:2] != [b"blob"]:
@@ -235,13 +236,13 @@ class GitRepository:
         return content[: int(head.split()[2])]
 
     def enter(self, lines: Sequence[str], index: Path) -> None:
-        """Put entries into an index, each as `MODE ID<tab>PATH`; the mode 0 removes the path."""
+        """Add entries to an index, each as `MODE ID<tab>PATH`; the mode 0 removes the path."""
         stdin = b"".join(os.fsencode(line) + b"\0" for line in lines)
         self.run("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
 
     @contextlib.contextmanager
     def reading(self, blob: str) -> Iterator[IO[bytes]]:
-        """Give a blob's content as a stream, however large it is. It is ended afterwards."""
+        """Provide the content of a blob of any size as a stream, until the block ends."""
         with subprocess.Popen(  # noqa: S603  # as below
             ["git", "cat-file", "blob", blob],  # noqa: S607
             stdout=subprocess.PIPE,
@@ -257,7 +258,7 @@ class GitRepository:
                 process.kill()
 
     def _write(self, kind: str, content: bytes) -> str:
-        """Write a loose object as git does: that is quicker than to start git for it."""
+        """Write a loose object as git does, which is faster than to start git for it."""
         whole = f"{kind} {len(content)}\0".encode() + content
         name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
         path = self.git_dir / "objects" / name[:2] / name[2:]

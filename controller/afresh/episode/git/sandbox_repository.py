@@ -1,7 +1,7 @@
-"""The repository inside a checkout: one commit with these files, no history and no remote.
+"""The repository inside a checkout: one commit with the files, no history and no remote.
 
-Many programs want to be in a repository, and `git diff` is useful to an agent. Nothing in it is
-ever read back. The same files, branch and date give the same bytes.
+Many programs expect to run in a repository, and `git diff` is useful to an agent. The runner never
+reads it. The same files, branch and date give the same bytes.
 """
 
 import shutil
@@ -18,13 +18,13 @@ CONFIG = """\
 \tname = Agent
 \temail = agent@localhost
 """
-# Files are shown as they are: an image's own `git lfs` must not take them for changed.
+# No filter applies, so that `git lfs` in an image does not report the files as changed.
 ATTRIBUTES = "* -filter\n"
 PACKED = "packed"
 
 
-class ThrowAway:
-    """A repository in the making, with the files of an index as its only commit."""
+class SandboxRepository:
+    """A repository whose only commit has the files of an index. `write` creates it."""
 
     def __init__(self, git: GitRepository, index: Path, date: int) -> None:
         self._git_dir = git.git_dir
@@ -33,7 +33,7 @@ class ThrowAway:
         self._packing = _begin_to_pack(git, self._commit)
 
     def write(self, directory: Path, branch: str) -> None:
-        """Write it into `directory`, with that commit on `branch`."""
+        """Write the repository into `directory`, with its commit on `branch`."""
         head = Path("refs", "heads", branch)
         for name in ("objects/pack", "objects/info", "info", "refs/tags", str(head.parent)):
             (directory / name).mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,10 @@ class ThrowAway:
 
 
 def _begin_to_pack(git: GitRepository, commit: str) -> RunningGit:
-    """Have git write `commit` and its files as one pack.
+    """Start git to write `commit` and its files as one pack.
 
-    Nothing is reused from the fetched pack, which the server makes as it likes. git renames the
-    pack into its place, which it cannot do across volumes, so it is made here and then moved.
+    Nothing is reused from the fetched pack, whose form the server chooses. git renames a finished
+    pack, which is not possible across volumes, so the pack is written here and moved later.
     """
     made = git.git_dir / PACKED
     made.mkdir(exist_ok=True)

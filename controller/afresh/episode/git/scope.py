@@ -1,8 +1,8 @@
-"""Which files a subtask may change: globs, and how many may be new.
+"""Which files a subtask may change, given as globs, and how many new ones it may add. Pure.
 
-Pure. In a glob `*` and `?` stay within one folder, `**` crosses folders, `[...]` is a set of
-characters. A glob means what is in a folder where it ends in `/` or `**`; a name without wildcards
-does so too where it is a folder before the work begins. `[[]` is the bracket itself; so is one that
+In a glob, `*` and `?` match within one folder, `**` matches across folders, and `[...]` is a set of
+characters. A glob that ends in `/` or `**` matches everything in the folder; so does a name without
+wildcards, if it is a folder when the work begins. `[[]` matches a bracket; so does a bracket that
 begins no set, as in `[a`, `[]` and `[z-a]`.
 """
 
@@ -18,13 +18,13 @@ from afresh.contract.text import one_line
 GITLINK = "160000"
 GUIDE = "add guidance and raise the revision, or skip the subtask"
 EMBEDDED = f"The agent left an embedded repository; {GUIDE}."
-OUTSIDE = f"The agent changed files outside of the subtask's files; widen files, or {GUIDE}."
+OUTSIDE = f"The agent changed files outside of the subtask's files; extend files, or {GUIDE}."
 TOO_MANY = f"The agent added more files than maxNewFiles allows; raise it, or {GUIDE}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One changed path of the tree; `status` is git's letter, modes are git's."""
+    """One changed path of the tree; `status` is git's letter, `mode` git's mode in octal."""
 
     path: str
     status: str
@@ -34,9 +34,9 @@ class FileChange:
 def scope_problem(
     task: Task, changes: Sequence[FileChange], folders: Collection[str] = ()
 ) -> str | None:
-    """Return a sentence naming what is out of the subtask's scope, or None.
+    """Return a sentence that names what is out of the subtask's scope, or None.
 
-    `folders` are those of `literal_names` that are folders where the work began.
+    `folders` are the globs of `literal_names` that name a folder of the commit at the start.
     """
     for change in changes:
         if change.mode == GITLINK and change.status != "D":
@@ -51,13 +51,13 @@ def scope_problem(
 
 
 def allowed(globs: Iterable[str], path: str, folders: Collection[str] = ()) -> bool:
-    """Whether `path` matches one of the globs; no globs allow everything."""
+    """Whether `path` matches one of the globs; an empty list of globs allows everything."""
     patterns = tuple(globs)
     return not patterns or any(_matches(glob, path, folders) for glob in patterns)
 
 
 def literal_names(globs: Iterable[str]) -> Mapping[str, str]:
-    """Return what each glob without wildcards names, by glob."""
+    """Return the path that each glob without wildcards names, by glob."""
     return {glob: "".join(map(_letters, _tokens(glob))) for glob in globs if _is_literal(glob)}
 
 
@@ -66,7 +66,7 @@ def _is_literal(glob: str) -> bool:
 
 
 def _letters(token: str) -> str:
-    """Return what a token stands for, if that is one thing; else nothing."""
+    """Return the only text that a token matches; empty if it matches several."""
     if token == "[[]":
         return "["
     is_set = len(token) > 1 and token[0] == "[" and _set(token)
@@ -78,9 +78,9 @@ def _some(paths: Sequence[str]) -> str:
 
 
 def _matches(glob: str, path: str, folders: Collection[str]) -> bool:
-    """Walk over the glob once, with all the places of the path that it can have come to.
+    """Process the glob once, with the set of all positions of the path that it may have reached.
 
-    A regular expression would try every way to share the path out among the wildcards.
+    A regular expression would try every way to divide the path among the wildcards.
     """
     reached = {0}
     for token in _tokens(glob):
@@ -103,7 +103,7 @@ def _tokens(glob: str) -> tuple[str, ...]:
 
 
 def _after(token: str, path: str, reached: set[int]) -> set[int]:
-    """Return the places after what `token` stands for, wherever it begins."""
+    """Return the positions after `token` has matched from any of the positions `reached`."""
     first = min(reached)
     match token:
         case "**":
@@ -131,7 +131,7 @@ def _within_a_name(path: str, reached: set[int]) -> set[int]:
 
 @cache
 def _set(token: str) -> re.Pattern[str] | None:
-    """Return the characters that a bracket means; None: it has none, or a range runs backwards."""
+    """Return the pattern of a bracket's set; None if it is empty or a range is reversed."""
     inverted = "^" if token[1] == "!" else ""
     members = _MEMBER.findall(token[1 + len(inverted) : -1])
     if not members or any(first > last for first, last, _ in members):

@@ -1,6 +1,7 @@
-"""Keeps the work of a failed attempt where people find it and no agent does: on a side ref.
+"""Keeps the work of a failed attempt on a side ref, where people find it and agents do not.
 
-Owns the ref's name. The last attempt counts; nothing here changes how an episode ends.
+Owns the ref's name. A later attempt replaces an earlier one. Nothing here changes how an episode
+ends.
 """
 
 import time
@@ -15,14 +16,14 @@ from afresh.episode.git.repository import GitRepository
 from afresh.episode.stopped import SubtaskStopped
 
 LIMIT_SECONDS = 20.0
-# One paragraph: it cannot hold trailers.
+# A single paragraph, so that none of it is read as trailers.
 MESSAGE = "Unfinished work\n"
 
 
 def keep_commit(context: EpisodeContext, task: Task, commit: str) -> str | None:
-    """Push a verified commit as it is to the subtask's side ref, from where it is pushed later.
+    """Push a verified commit unchanged to the subtask's side ref; a later episode pushes it.
 
-    Returns a sentence for people if that fails. Never raises.
+    Returns a sentence for people if that fails, else None. Raises nothing.
     """
     ref = side_ref(context.order, task.id)
     try:
@@ -34,9 +35,9 @@ def keep_commit(context: EpisodeContext, task: Task, commit: str) -> str | None:
 
 
 def keep(context: EpisodeContext, task: Task, head: str, tree: str) -> str | None:
-    """Push `tree`, which was made from `head`, to the subtask's side ref.
+    """Push a commit of `tree` on top of `head` to the subtask's side ref.
 
-    Returns a sentence for people if that fails. Never raises.
+    Returns a sentence for people if that fails, else None. Raises nothing.
     """
     git = _bounded(context.git)
     ref = side_ref(context.order, task.id)
@@ -55,7 +56,7 @@ def keep(context: EpisodeContext, task: Task, head: str, tree: str) -> str | Non
 def remove(context: EpisodeContext, subtask: str) -> str | None:
     """Remove the subtask's side ref, if there is one.
 
-    Returns a sentence for people if that fails. Never raises.
+    Returns a sentence for people if that fails, else None. Raises nothing.
     """
     ref = side_ref(context.order, subtask)
     try:
@@ -74,7 +75,7 @@ def side_ref(order: Order, subtask: str) -> str:
 
 
 def _component(name: str) -> str:
-    """Return a name as git allows it in a ref; names as they are never hold a `%`."""
+    """Return a name in a form that git allows in a ref; no name contains a `%` by itself."""
     stem = name.removesuffix(".lock")
     return stem.replace("..", "%2E%2E") + ("%2Elock" if stem != name else "")
 
@@ -99,4 +100,4 @@ def _why(order: Order, ref: str, error: GitError | OSError) -> str:
         return f"The server of {refusals.public_url(order.repository.url)} refuses {ref}."
     if isinstance(error, GitError) and error.fault is not GitFault.OTHER:
         return refusals.remote_problem(order, error).message
-    return "The log of the runner says why."
+    return "The log of the runner shows why."

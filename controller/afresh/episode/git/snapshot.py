@@ -1,7 +1,8 @@
-"""From what the agent left in the worktree to one commit that is not on the branch yet.
+"""Turns what the agent left in the worktree into one commit, which is not on the branch yet.
 
 Trusts nothing in the worktree: its repository, attributes, hooks and configuration are not used,
-links are stored and never followed, and `.afresh` is the runner's. Runs nothing from there.
+links are stored and never followed, and the runner writes `.afresh` itself. Runs no program from
+there.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,16 +17,16 @@ from afresh.episode.git import authorship, worktree
 from afresh.episode.git.bare_repositories import BareFolders
 from afresh.episode.git.faults import GitError
 from afresh.episode.git.history import message
-from afresh.episode.git.overlay import shown, stored
+from afresh.episode.git.overlay import tree_to_check_out, tree_to_commit
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.scope import EMBEDDED, GUIDE, FileChange, literal_names, scope_problem
 from afresh.episode.git.state_files import AgentNotes, write_state
-from afresh.episode.git.unsafe_files import first_strange
+from afresh.episode.git.unsafe_files import first_unsafe_file
 from afresh.episode.outbox import Outbox
 from afresh.episode.reporting.redact import Redactor
 from afresh.episode.stopped import SubtaskStopped
 
-LOCKED = "The agent left files that cannot be read and stored; see which with afresh logs."
+LOCKED = "The agent left files that cannot be read and stored; afresh logs shows which."
 INVALID_PATH = f"The agent left a file whose name git cannot store safely; {GUIDE}."
 
 
@@ -33,7 +34,7 @@ INVALID_PATH = f"The agent left a file whose name git cannot store safely; {GUID
 class Snapshot:
     """The agent's changes to the tree of `head`, and what it says about them.
 
-    `warnings` are sentences about what of them is not kept.
+    `warnings` are sentences about changes that are not kept.
     """
 
     head: str
@@ -44,12 +45,12 @@ class Snapshot:
 
 
 def take(git: GitRepository, order: Order, head: str, tree: Path, outbox: Outbox) -> Snapshot:
-    """Stage the worktree. Raises SubtaskStopped for what can never be part of a commit."""
-    base = shown(git, order, head)
+    """Stage the worktree. Raises SubtaskStopped if it has something that cannot be committed."""
+    base = tree_to_check_out(git, order, head)
     try:
         git.run("read-tree", base)
         bare = BareFolders()
-        strange = first_strange(git, base, tree, bare)
+        strange = first_unsafe_file(git, base, tree, bare)
         if strange:
             raise SubtaskStopped(Outcome.OUT_OF_SCOPE, strange)
         git.run("add", "--all", "--", ".", f":(exclude,top){worktree.STATE}", tree=tree)
@@ -57,30 +58,30 @@ def take(git: GitRepository, order: Order, head: str, tree: Path, outbox: Outbox
         if "invalid path" in str(error):
             raise SubtaskStopped(Outcome.OUT_OF_SCOPE, INVALID_PATH) from error
         raise SubtaskStopped(Outcome.AGENT_ERROR, LOCKED) from error
-    staged, warnings = stored(git, order, head, git.git_dir / "index")
+    staged, warnings = tree_to_commit(git, order, head, git.git_dir / "index")
     changes = changes_of(git, head, staged)
     refuse_bare(changes, bare)
     return Snapshot(head=head, tree=staged, changes=changes, outbox=outbox, warnings=warnings)
 
 
 def check_scope(git: GitRepository, task: Task, snapshot: Snapshot) -> None:
-    """Raise SubtaskStopped if the changes go beyond what the subtask may change."""
+    """Raise SubtaskStopped if the changes are outside of the subtask's scope."""
     problem = scope_problem(task, snapshot.changes)
-    if problem:  # seldom, and only then git has to be asked
+    if problem:  # git is asked about folders only if the result may depend on them
         problem = scope_problem(task, snapshot.changes, _folders(git, task, snapshot.head))
     if problem:
         raise SubtaskStopped(Outcome.OUT_OF_SCOPE, problem)
 
 
 def refuse_bare(changes: Sequence[FileChange], bare: BareFolders) -> None:
-    """Raise SubtaskStopped if anything that was changed lies in a repository without `.git`."""
+    """Raise SubtaskStopped if a changed path is in a bare repository."""
     place = bare.first_with(change.path for change in changes if change.status != "D")
     if place:
         raise SubtaskStopped(Outcome.OUT_OF_SCOPE, with_details(EMBEDDED, one_line(place)))
 
 
 def _folders(git: GitRepository, task: Task, head: str) -> Collection[str]:
-    """Return the globs that are the names of folders at `head`."""
+    """Return the globs that name a folder at `head`."""
     names = {glob: name for glob, name in literal_names(task.files).items() if "\n" not in name}
     asked = "".join(f"{head}:{name}\n" for name in names.values())
     kinds = git.text("cat-file", "--batch-check=%(objecttype)", stdin=asked.encode()).split("\n")
@@ -91,7 +92,7 @@ def _folders(git: GitRepository, task: Task, head: str) -> Collection[str]:
 def commit(
     git: GitRepository, order: Order, task: Task, snapshot: Snapshot, plan: str, redact: Redactor
 ) -> str:
-    """Commit the staged changes on their head, with `plan` and the agent's notes; return its id."""
+    """Commit the snapshot on its head, with `plan` and the agent's notes; return its id."""
     outbox = snapshot.outbox
     notes = AgentNotes(
         heading=f"{task.id} {task.title}",

@@ -1,6 +1,6 @@
-"""Writes the files of `.afresh` that belong to the runner: the plan, and what agents have noted.
+"""Writes the files of `.afresh` that belong to the runner: the plan and the agents' notes.
 
-Owns their form in a tree. Decides neither what is noted nor which plan holds, and makes no commit.
+Owns their format in a tree. Decides neither the notes nor the plan, and creates no commit.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,10 @@ from afresh.episode.git.repository import GitRepository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentNotes:
-    """What is appended to the files of notes, under a heading; an empty text is no note.
+    """Texts to append to the files of notes, under a heading; an empty text is not appended.
 
-    A note is an agent's: it is written as plain text with lists at most.
-
-    The texts are free of secrets: the caller has redacted them.
+    Agents write the texts, so they are reduced to plain text with lists at most. The caller must
+    have redacted them.
     """
 
     heading: str
@@ -25,7 +24,7 @@ class AgentNotes:
 
 
 def write_state(git: GitRepository, tree: str, plan: str, notes: AgentNotes | None = None) -> str:
-    """Return the id of `tree` with this plan, and with the notes after those that are there."""
+    """Return the id of `tree` with this plan, and with the notes appended to existing ones."""
     files = {worktree.PLAN: plan.encode()}
     if notes:
         for path, title, note in (

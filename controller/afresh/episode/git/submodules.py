@@ -1,7 +1,7 @@
 """The submodules that the package lists: their files in a checkout, their links in a commit.
 
-Owns the fetch of their commits. Which commit it is the tree says; where from, the package alone: a
-tree's `.gitmodules` is never read.
+Owns the fetch of their commits. The tree names the commit of each; only the package names the
+address, and a tree's `.gitmodules` is never read.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from afresh.episode.stopped import SubtaskStopped
 
 GITLINK = "160000"
 FIELD = "spec.repository.submodules of the WorkPackage"
-NOT_KEPT = "Changes below a submodule are not kept; have them made in its own repository."
-NO_SUBMODULE = f"There is no submodule to fetch at a path that is listed; correct {FIELD}."
+NOT_KEPT = "Changes below a submodule are not kept; make them in its own repository."
+NO_SUBMODULE = f"There is no submodule to fetch at a listed path; correct {FIELD}."
 REFS = ("heads", "tags")
 REMOVED = f"0 {'0' * 40}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A listed submodule as a tree has it: its path, where it comes from, and its commit."""
+    """A listed submodule of a tree: its path, its repository's URL, and its commit."""
 
     path: str
     url: str
@@ -39,7 +39,7 @@ class Link:
 
 
 def put_in(git: GitRepository, order: Order, commit: str, index: Path) -> None:
-    """Replace the links of `commit` in `index` by their files.
+    """Replace the submodule links of `commit` in `index` by the files of the submodules.
 
     Raises SubtaskStopped or GitError.
     """
@@ -51,7 +51,7 @@ def put_in(git: GitRepository, order: Order, commit: str, index: Path) -> None:
 
 
 def take_out(git: GitRepository, order: Order, commit: str, index: Path) -> tuple[str, ...]:
-    """Put the links of `commit` back into `index`; return a sentence for each that was changed."""
+    """Restore the submodule links of `commit` in `index`; return a sentence for each change."""
     changed = []
     staged = git.text("write-tree", index=index)
     for link in _links(git, order, commit):
@@ -104,11 +104,11 @@ def _fetch(git: GitRepository, order: Order, link: Link, ref: str) -> None:
 
 
 def unavailable(order: Order, link: Link, fault: GitFault) -> SubtaskStopped:
-    """Return how the episode ends without a submodule that its server does not give."""
+    """Return the end of an episode whose submodule cannot be fetched."""
     return SubtaskStopped(
         Outcome.AUTH if fault is GitFault.DENIED else Outcome.CONFIG,
         with_details(
-            f"The submodule from {refusals.public_url(link.url)} cannot be had: "
+            f"The submodule from {refusals.public_url(link.url)} cannot be fetched: "
             f"{_why(order, link, fault)}; correct that, or {FIELD}.",
             one_line(link.path),
         ),
@@ -116,16 +116,19 @@ def unavailable(order: Order, link: Link, fault: GitFault) -> SubtaskStopped:
 
 
 def _get(git: GitRepository, link: Link, ref: str) -> None:
-    """Fetch the commit alone, or what a server gives that cannot do that. Raises GitError."""
+    """Fetch the commit alone, or all branches and tags if the server requires it.
+
+    Raises GitError.
+    """
     alone = ("--depth=1", "--", link.url, f"+{link.commit}:{ref}")
     try:
         git.run(*FETCH, *alone, timeout=REMOTE_SECONDS)
     except GitError as error:
         if "unadvertised object" not in str(error):
             raise
-        # An old protocol, as by SSH to a plain server: only what a ref names can be asked for.
+        # With git's old protocol, as by SSH to a plain server, only refs can be fetched.
         named = ("--", link.url, *(f"+refs/{kind}/*:{ref}-{kind}/*" for kind in REFS))
-        with contextlib.suppress(GitError):  # the first error says what is to be done
+        with contextlib.suppress(GitError):  # the first error names the problem
             git.run(*FETCH, *named, timeout=REMOTE_SECONDS)
         if not _is_here(git, link):
             raise
@@ -142,4 +145,4 @@ def _why(order: Order, link: Link, fault: GitFault) -> str:
         return "its server's identity cannot be verified"
     if fault is GitFault.NOT_FOUND:
         return "there is no such repository, or its credentials may not see it"
-    return f"it does not give out commit {link.commit[:12]}"
+    return f"its server does not provide commit {link.commit[:12]}"

@@ -1,7 +1,7 @@
-"""Finds what in a worktree git must not be shown: embedded repositories, odd and huge files.
+"""Finds files in a worktree that git must not stage: embedded repositories, odd and huge files.
 
-Looks at names and kinds alone: follows no link, enters no embedded repository, reads no file. What
-is ignored there is never staged and so may be anything.
+Examines names and file types only: follows no link, enters no embedded repository and reads no
+file. Ignored files are never staged, so they may be anything.
 """
 
 import os
@@ -16,18 +16,18 @@ from afresh.episode.git.faults import GitError
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.scope import EMBEDDED, GUIDE
 
-# Storing more takes longer than the pod's deadline leaves, and many servers refuse it.
+# Storing a larger file takes longer than the pod's deadline allows, and many servers refuse it.
 LARGEST_BYTES = 100 << 20
-LIKE_STATE = f"The agent left what some systems take for {worktree.STATE}; {GUIDE}."
-NO_FILE = f"The agent left what is neither a file nor a link; {GUIDE}."
+LIKE_STATE = f"The agent left a name that some systems take for {worktree.STATE}; {GUIDE}."
+NO_FILE = f"The agent left something that is neither a file nor a link; {GUIDE}."
 HUGE = f"The agent left a file of over 100 MiB; {GUIDE}."
 
 
-def first_strange(git: GitRepository, head: str, tree: Path, bare: BareFolders) -> str | None:
-    """Return a sentence about the first that is there, or None. The index must be that of `head`.
+def first_unsafe_file(git: GitRepository, head: str, tree: Path, bare: BareFolders) -> str | None:
+    """Return a sentence about the first unsafe file, or None. The index must be that of `head`.
 
-    Shows all that is there to `bare`, too: what of it was changed is not known here. Raises OSError
-    where a folder cannot be read.
+    Adds every path to `bare`, too, since it is not known here which ones the agent changed. Raises
+    OSError if a folder cannot be read.
     """
     huge: dict[str, int] = {}
     found = dict(_strange(tree, huge, bare))
@@ -38,7 +38,7 @@ def first_strange(git: GitRepository, head: str, tree: Path, bare: BareFolders) 
 
 
 def _ignored(git: GitRepository, tree: Path, paths: Collection[str]) -> Collection[str]:
-    """A package manager's own clones, for instance."""
+    """Return the paths that git ignores, for instance the clones of a package manager."""
     names = b"".join(os.fsencode(path) + b"\0" for path in paths)
     try:
         listed = git.run("check-ignore", "--stdin", "-z", tree=tree, stdin=names)
@@ -48,7 +48,7 @@ def _ignored(git: GitRepository, tree: Path, paths: Collection[str]) -> Collecti
 
 
 def _strange(tree: Path, huge: dict[str, int], bare: BareFolders) -> Iterator[tuple[str, str]]:
-    """Yield path and sentence; note the sizes of huge files."""
+    """Yield the path and a sentence for each unsafe file; add the sizes of huge ones to `huge`."""
     folders = [""]
     while folders:
         prefix = folders.pop()
@@ -74,9 +74,9 @@ def _strange(tree: Path, huge: dict[str, int], bare: BareFolders) -> Iterator[tu
 
 
 def _stored(git: GitRepository, head: str, huge: Mapping[str, int]) -> Collection[str]:
-    """Return those that are as large on the branch. Git is asked once, however many there are."""
+    """Return the huge files that have the same size at `head`. Runs git once for all of them."""
     names = [path for path in huge if "\n" not in path]
     asked = b"".join(os.fsencode(f"{head}:{path}\n") for path in names)
     sizes = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).split(b"\n")
-    pairs = zip(names, sizes, strict=False)  # after the last one nothing follows
+    pairs = zip(names, sizes, strict=False)  # git's output ends with an empty line
     return [path for path, size in pairs if size == str(huge[path]).encode()]

@@ -1,8 +1,8 @@
-"""Lays out checkouts: the agent's worktree with its throw-away repository, and verify's.
+"""Lays out checkouts: the agent's worktree and verify's, each with its sandbox repository.
 
-Owns what of a commit is shown to whom. Nothing here reads what an agent has written, except to
-remove it. Nothing of the branch's history reaches the worktree, and the same head gives the same
-bytes and times there.
+Owns which files of a commit an agent or verify can see. Nothing here reads what an agent has
+written, except to remove it. The branch's history does not reach the worktree, and the same head
+gives the same bytes and times there.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from afresh.episode.git.repository import GitRepository
-from afresh.episode.git.sandbox_repository import ThrowAway
+from afresh.episode.git.sandbox_repository import SandboxRepository
 from afresh.episode.removal import remove
 
 STATE = ".afresh"
@@ -30,7 +30,8 @@ NOTHING: frozenset[str] = frozenset()
 class WorktreeLayout:
     """What the agent finds: the files of `tree`, this plan, and a repository on `branch`.
 
-    `tree` is a commit or a tree; nothing of a commit's history is looked at.
+    `tree` is a commit or a tree; the history of a commit is not used. `date` is in seconds since
+    the epoch.
     """
 
     tree: str
@@ -42,14 +43,14 @@ class WorktreeLayout:
 def lay_out(
     git: GitRepository, layout: WorktreeLayout, worktree: Path, kept: frozenset[str] = NOTHING
 ) -> None:
-    """Fill `worktree`, where nothing is but what was `kept`. Its repository has one commit."""
+    """Fill `worktree`, which may contain only the paths in `kept`, and give it a repository."""
     index = git.git_dir / "shown"
     git.run("read-tree", layout.tree, index=index)
     state = git.run("ls-files", "-z", "--", STATE, index=index)
     removed = b"".join(b"0 %040d\t%s\0" % (0, path) for path in state.split(b"\0") if path)
     plan = f"{REGULAR} {git.store(layout.plan.encode())}\t{PLAN}\0".encode()
     git.run("update-index", "-z", "--index-info", stdin=removed + plan, index=index)
-    repository = ThrowAway(git, index, layout.date)
+    repository = SandboxRepository(git, index, layout.date)
     worktree.mkdir(parents=True, exist_ok=True)
     git.run("checkout-index", "--all", "--force", f"--prefix={worktree}/", index=index)
     repository.write(worktree / ".git", layout.branch)
@@ -58,9 +59,9 @@ def lay_out(
 
 
 def clear(git: GitRepository, worktree: Path) -> frozenset[str]:
-    """Remove everything but the files that git ignores; return those, folders as a whole.
+    """Remove everything but the files that git ignores, and return the paths of those.
 
-    Nobody else may be at work in there.
+    A folder of which everything is ignored is one path. No other process may use the worktree.
     """
     listed = git.run(
         *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"),
@@ -86,26 +87,26 @@ def clear(git: GitRepository, worktree: Path) -> frozenset[str]:
 
 
 def plan_text(git: GitRepository, head: str) -> str:
-    """Return the plan file of a commit; empty if there is none."""
+    """Return the text of a commit's plan file; empty if there is none."""
     return git.read(head, PLAN).decode(errors="replace")
 
 
 def check_out(git: GitRepository, files: str, branch: str, directory: Path) -> Path:
-    """Fill `directory` with the files of a commit or tree and nothing else; return their index.
+    """Fill `directory` with the files of a commit or tree only; return the path of their index.
 
-    It has a repository too: some test suites and build tools ask git for the list of files.
+    It gets a repository too: some test suites and build tools ask git for the list of files.
     """
     empty(directory)
     index = git.git_dir / "checked-out"
     git.run("read-tree", files, index=index)
-    repository = ThrowAway(git, index, int(time.time()))
+    repository = SandboxRepository(git, index, int(time.time()))
     git.run("checkout-index", "--all", "--force", "--index", index=index, tree=directory)
     repository.write(directory / ".git", branch)
     return index
 
 
 def empty(directory: Path) -> None:
-    """Remove everything in `directory`, which must not be in use by others any more."""
+    """Remove everything in `directory`, which no other process may be using."""
     directory.mkdir(parents=True, exist_ok=True)
     with os.scandir(directory) as entries:
         for entry in list(entries):
@@ -113,7 +114,7 @@ def empty(directory: Path) -> None:
 
 
 def set_times(directory: Path, date: int, kept: frozenset[str] = NOTHING) -> None:
-    """Give everything below `directory` but what was kept, and itself, one modification time."""
+    """Set the modification time of `directory` and of everything in it but the kept paths."""
     spared = {str(directory / name) for name in kept}
     folders = [str(directory)]
     while folders:

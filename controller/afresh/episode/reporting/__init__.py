@@ -1,1 +1,1 @@
-"""What leaves the runner about an episode: the Report, and the log."""
+"""What the runner publishes about an episode: the Report and the log."""

@@ -1,6 +1,6 @@
 """The episode's log for people: one redacted line per event on standard output.
 
-Owns the bounds on what is printed and on what the Report keeps. Decides nothing.
+Owns the limits on what is printed and on what the Report keeps. Decides nothing.
 """
 
 import sys
@@ -15,9 +15,9 @@ TAIL_LENGTH = 2048
 
 
 class Log:
-    """Prints redacted lines, those of others until a total is reached.
+    """Prints redacted lines; output of agents and commands is cut off at a total length.
 
-    Keeps the end of what the agent said.
+    Keeps the end of the agent's output for the Report.
     """
 
     def __init__(self, redact: Redactor) -> None:
@@ -26,17 +26,17 @@ class Log:
         self._tail = Tail()
 
     def say(self, text: str) -> None:
-        """Print what the runner itself does."""
+        """Print a line about what the runner itself does."""
         _print(clipped("afresh: " + self._cleaned(text)))
 
     def ended(self, end: BaseException) -> None:
-        """Print a sentence, and the words of whatever it was concluded from."""
+        """Print the message of an error and that of its cause, if it has one."""
         self.say(str(end))
         if end.__cause__:
             self.say(str(end.__cause__))
 
     def failure(self, error: BaseException) -> None:
-        """Print the traceback of an error that nobody expected."""
+        """Print the traceback of an unexpected error."""
         import traceback  # noqa: PLC0415  # seldom needed, and slow to import
 
         for line in "".join(traceback.format_exception(error)).splitlines():
@@ -53,7 +53,7 @@ class Log:
 
     @property
     def tail(self) -> str:
-        """The end of what the agent said, redacted, at most 2 KiB."""
+        """The end of the agent's output, redacted, at most 2 KiB."""
         return self._tail.text(self.redact)
 
     def _cleaned(self, text: str) -> str:
@@ -70,7 +70,7 @@ class Log:
 
 
 class Tail:
-    """The last lines of a text, at most `limit` characters. None has an escape sequence."""
+    """The last lines of a text, at most `limit` characters, without escape sequences."""
 
     def __init__(self, limit: int = TAIL_LENGTH) -> None:
         self._limit = limit
@@ -78,7 +78,7 @@ class Tail:
         self._length = 0
 
     def add(self, line: str) -> None:
-        """Append a line; older ones make room."""
+        """Append a line; drop the oldest ones while the limit is exceeded."""
         kept = without_escapes(line)[: self._limit - 1]
         self._lines.append(kept)
         self._length += len(kept) + 1

@@ -1,6 +1,6 @@
 """Removes secrets from every text that leaves the runner.
 
-Knows values and a few shapes of keys; reads no file.
+Recognizes given values and the forms of a few kinds of keys. Reads no file.
 """
 
 import base64
@@ -12,9 +12,9 @@ from urllib.parse import quote
 from afresh.contract.text import ELLIPSIS
 
 HIDDEN = "[redacted]"
-# Shorter values would blank out ordinary words; no credential worth the name is shorter.
+# Shorter values would hide ordinary words; no real credential is shorter.
 SHORTEST = 6
-# A shorter beginning of a secret that was cut may as well be that of an ordinary word.
+# A shorter beginning of a truncated secret may as well begin an ordinary word.
 HEAD = 12
 SHAPES = re.compile(
     r"sk-[A-Za-z0-9_-]{16,}"
@@ -24,8 +24,8 @@ SHAPES = re.compile(
     r"|(?<=://)[^/@\s:]*:[^/@\s]+(?=@)"
     r"|(?i:(?<=authorization: )(?:basic|bearer) \S+)"
 )
-# A token has three parts. Runs are taken whole and looked at once: a pattern for the parts would
-# begin anew at every character of a hostile line.
+# A JSON Web Token has three parts. A run of characters is matched whole and examined once: a
+# pattern for the three parts would start again at every character of a hostile line.
 RUN = re.compile(r"(?<![\w.-])[\w.-]{35,}")
 TOKEN_HEAD = re.compile(r"eyJ[\w-]{10}")
 PART_LENGTH = 10
@@ -43,7 +43,7 @@ class Redactor:
         self._heads = re.compile(f"(?=({'|'.join(heads)}))") if heads else None
 
     def __call__(self, text: str) -> str:
-        """Return `text` without secrets."""
+        """Return `text` with every secret replaced by HIDDEN."""
         if self._known:
             text = self._known.sub(HIDDEN, text)
         return self._without_heads(RUN.sub(_without_tokens, SHAPES.sub(HIDDEN, text)))

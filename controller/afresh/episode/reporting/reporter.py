@@ -1,7 +1,7 @@
 """Writes the Report: to the termination message after every stage, and to the operator as hints.
 
-Owns the one promise that matters most: what stands in the file is whole JSON at any instant, and
-never says more than what has been done.
+Owns the promise that the file is complete JSON at any instant, and never claims more than has been
+done.
 """
 
 import os
@@ -14,12 +14,12 @@ from afresh.contract.report import Report, Result, fit
 from afresh.contract.words import Outcome
 from afresh.episode.reporting.sender_queue import SenderQueue
 
-# The phases of the episode, not of one subtask: by the last push it is known which plan stands.
+# Phases of the episode and not of one subtask: the last push decides which plan is current.
 LASTING = ("runnerStarted", "pushed")
 
 
 class Reporter:
-    """Collects what the episode has done, and writes it down. Safe to use from several threads."""
+    """Collects what the episode has done and writes it. Safe to use from several threads."""
 
     def __init__(self, episode: str, path: Path, hints: SenderQueue | None) -> None:
         self._report = Report(episode=episode, stage="start")
@@ -32,9 +32,9 @@ class Reporter:
         self._lock = threading.Lock()
 
     def begin(self, subtask: str, revision: int = 0) -> None:
-        """Say which subtask is worked on now: it has a result in the end, whatever happens.
+        """Set the current subtask, which will have a result in the end, whatever happens.
 
-        The times of the one before are forgotten but for those in LASTING.
+        Drops the phases of the subtask before, except those in LASTING.
         """
         with self._lock:
             self._begun = Result(id=subtask, outcome=Outcome.INFRASTRUCTURE, revision=revision)
@@ -43,27 +43,27 @@ class Reporter:
             self._report = replace(self._report, phases=lasting)
 
     def ended_well(self) -> None:
-        """Say that what was begun has ended and needs no result."""
+        """Note that the work that was begun has succeeded and needs no result."""
         with self._lock:
             self._begun = None
 
     def stopped(self) -> None:
-        """Say that the runner was told to stop: what fails from now on fails because of that."""
+        """Note that the runner was asked to stop: later failures are consequences of that."""
         with self._lock:
             self._is_stopped = True
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the runner was told to stop: the thread that was told ends the process."""
+        """Whether the runner was asked to stop. The SIGTERM thread then ends the process."""
         return self._is_stopped
 
     def stage(self, name: str) -> None:
-        """Say what the episode does now."""
+        """Set the stage that the Report shows."""
         if name != self._report.stage:
             self._change(stage=name)
 
     def reached(self, phase: str, when: float | None = None) -> None:
-        """Note the time, in seconds since the epoch, at which a phase was reached."""
+        """Note when a phase was reached, in seconds since the epoch; the default is now."""
         moment = round(time.time() if when is None else when, 3)
         self._change(phases=self._report.phases | {phase: moment})
 
@@ -72,10 +72,10 @@ class Reporter:
         self._change(**fields)
 
     def add(self, result: Result) -> bool:
-        """Add how the episode ended for one subtask; a second one of the same id replaces it.
+        """Add the result of one subtask; it replaces an earlier one with the same id.
 
-        Once the runner was told to stop, only what is on the branch counts: False, and nothing may
-        follow from the result.
+        Returns False if the result is not added, so that no follow-up may run: after the runner was
+        asked to stop, only results with a commit on the branch count.
         """
         with self._lock:
             if self._closed or (self._is_stopped and result.commit is None):
@@ -86,15 +86,15 @@ class Reporter:
         return True
 
     def hint(self) -> None:
-        """Have the Report as it is now sent to the operator; does not wait for that."""
+        """Queue the current Report to be sent to the operator. Returns at once."""
         with self._lock:
             if self._hints and not self._closed:
                 self._hints.offer(fit(self._report).encode())
 
     def close(self, outcome: Outcome, message: str) -> bool:
-        """Write and send the final Report; a subtask that was begun and has no result gets this.
+        """Write and send the final Report. A current subtask without a result gets this one.
 
-        Returns False if it had been closed before: the first word stands.
+        Returns False, and changes nothing, if the Report was closed before.
         """
         with self._lock:
             if self._closed:
@@ -127,7 +127,7 @@ class Reporter:
 
     def _write(self) -> bytes:
         text = fit(self._report).encode()
-        # One write, padded over what stood there before: a kill in between leaves no half JSON.
+        # One write, padded to cover the longer text before: a kill leaves no partial JSON.
         padded = text.ljust(self._written)
         self._written = len(padded)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o644)

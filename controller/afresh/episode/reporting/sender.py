@@ -1,7 +1,7 @@
-"""Sends the final Report to the operator at once: a hint that saves seconds.
+"""Sends a Report to the operator as a hint, so that the operator learns of it seconds earlier.
 
-A hint that is lost costs time and nothing else, so nothing here raises. The operator is whoever has
-the key of a certificate that the Order pins; nobody else is sent a byte of the Report or the token.
+A lost hint only costs time, so nothing here raises. The operator proves itself with a certificate
+that the Order pins; no other server receives a byte of the Report or the token.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ TIMEOUT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where hints go, and the pins of the certificates that are believed there."""
+    """The URL to which hints are sent, and the pins of the certificates accepted there."""
 
     url: str
     pins: Collection[str]
 
 
 def send_hint(to: Destination, token: Path, body: bytes, log: Log) -> None:
-    """POST `body` as JSON with the bearer token of the file; say so in the log if it fails."""
+    """POST `body` as JSON with the bearer token in the file `token`. Logs a failure."""
     try:
         status = _post(to, f"Bearer {token.read_text().strip()}", body)
     except (OSError, ValueError) as error:
@@ -50,7 +50,7 @@ def _post(to: Destination, authorization: str, body: bytes) -> int:
     request = build_request(parts.netloc, parts.path or REPORT_PATH, authorization, body)
     address = (parts.hostname, parts.port or 443)
     with socket.create_connection(address, timeout=TIMEOUT_SECONDS) as plain:
-        # What is small goes out at once: else it waits 40 ms for the receipt of what went before.
+        # Without this option a small packet waits 40 ms for the acknowledgement of the one before.
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return _post_by_tls(plain, to.pins, request)
 
@@ -64,7 +64,7 @@ def _post_by_tls(plain: socket.socket, pins: Collection[str], request: bytes) ->
 
 
 def _read_answer(connection: ssl.SSLSocket) -> bytes:
-    """Return the first part of the answer that has a whole status line, or all that comes."""
+    """Return the answer up to at least its status line, or all of it if it has none."""
     answer = b""
     with contextlib.suppress(ssl.SSLEOFError):
         while b"\r\n" not in answer and len(answer) < ANSWER_MAX_BYTES:
@@ -76,7 +76,7 @@ def _read_answer(connection: ssl.SSLSocket) -> bytes:
 
 
 def _client_context() -> ssl.SSLContext:
-    """Return a context that believes any certificate: the pin is what is checked."""
+    """Return a context that accepts any certificate: the caller checks its pin."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

@@ -1,7 +1,7 @@
-"""Sends Reports to the operator in their order, and never lets one delay the work.
+"""Sends Reports to the operator in order, without delaying the work.
 
-Owns the order: of several that wait only the newest goes out, and after the final one, nothing. How
-one is sent is in `sender`.
+Owns the order: of several waiting Reports only the newest is sent, and none after the final one.
+`sender` sends a single Report.
 """
 
 import threading
@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 Send = Callable[[bytes], None]
 
-# How long the final Report waits for one that is on its way.
+# How long the final Report waits for one that is being sent.
 PATIENCE_SECONDS = 3.0
 
 
 class SenderQueue:
-    """A queue of one place, and the thread that empties it. Safe to use from several threads."""
+    """A queue for one Report, and the thread that sends it. Safe to use from several threads."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -25,7 +25,7 @@ class SenderQueue:
         self._changed = threading.Condition()
 
     def offer(self, report: bytes) -> None:
-        """Have `report` sent some time soon, unless a newer one comes first. Returns at once."""
+        """Queue `report`, in place of an older one that still waits. Returns at once."""
         with self._changed:
             if self._is_finished:
                 return
@@ -36,10 +36,10 @@ class SenderQueue:
             self._changed.notify_all()
 
     def finish(self, report: bytes) -> None:
-        """Send the final report, and nothing after it.
+        """Send the final Report, and nothing after it.
 
-        If an earlier one does not come to an end in time, the final one is not sent: it could be
-        overtaken.
+        If an earlier Report is still being sent after PATIENCE_SECONDS, the final one is not sent:
+        the earlier one could arrive after it.
         """
         with self._changed:
             self._is_finished = True

@@ -1,7 +1,7 @@
-"""Tells the operator what an agent uses while it works.
+"""Reports to the operator what an agent uses while it works.
 
-Owns when: at intervals, and where those are short also after the model's first answer, which shows
-that the provider answers at all.
+Owns the times: at intervals and, if those are short, also after the model's first answer, which
+shows that the provider works.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ SHORT_SECONDS = 10
 
 
 @contextlib.contextmanager
-def telling_usage(context: EpisodeContext) -> Iterator[None]:
-    """Send hints with the usage until the block ends, if there is anybody to tell."""
+def reporting_usage(context: EpisodeContext) -> Iterator[None]:
+    """Send hints with the usage until the block ends, if the Order has a URL for reports."""
     if not context.order.report_url:
         yield
         return

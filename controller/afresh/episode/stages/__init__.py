@@ -1,1 +1,1 @@
-"""The stages of an episode, in files named as the design names them."""
+"""The stages of an episode, one file each. `pipeline` has their order."""

@@ -1,4 +1,4 @@
-"""Checks before any agent starts that verify's image has the acceptance command's program.
+"""Checks, before any agent starts, that verify's image has the acceptance command's program.
 
 The check runs once per package and image.
 """
@@ -16,7 +16,7 @@ NAMED = 60
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Wait for the search. Raises SubtaskStopped if the program is not there after setup."""
+    """Wait for the search. Raises SubtaskStopped if even setup does not install the program."""
     if not given(state.search).is_found() and not _is_there_after_setup(context, state):
         raise missing(context.order, state.task)
     episode = state.episode
@@ -29,13 +29,13 @@ def _is_there_after_setup(context: EpisodeContext, state: SubtaskState) -> bool:
         return False
     tree_of(context, state.task, given(state.start).head)
     run_setup(context)
-    # The next search is a new run, and so is the later verification.
+    # A command runs once after each `clear`: the search here, and the verification later.
     found = context.verify_control.clear() and is_there(context, state.task)
     return context.verify_control.clear() and found
 
 
 def missing(order: Order, task: Task) -> SubtaskStopped:
-    """Return how the episode ends without the program of the acceptance command."""
+    """Return the end of an episode whose image lacks the program of the acceptance command."""
     name = one_line(task.verify.command[0])[:NAMED]
     setup = "or have spec.setup install it, " if order.setup is None else ""
     return SubtaskStopped(

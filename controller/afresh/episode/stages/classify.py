@@ -1,6 +1,6 @@
-"""Classifies the agent's end: a candidate to verify, or an outcome.
+"""Classifies how the agent ended: with a candidate to verify, or with an outcome.
 
-Owns which outcome counts if several fit.
+Owns the choice between several outcomes that apply.
 """
 
 from collections.abc import Iterator
@@ -19,18 +19,21 @@ from afresh.episode.state import Candidate, SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 NO_PROCESS = (
-    "The agent could start no more processes; raise spec.pidsLimit or make the subtask smaller."
+    "The agent could not start more processes; raise spec.pidsLimit or make the subtask smaller."
 )
 SILENT = (
-    "The agent changed nothing and does not say why; say in the prompt or by guidance what is to "
+    "The agent changed nothing and did not say why; state in the prompt or in guidance what to "
     "change."
 )
 BLOCKED = "The agent asks a person to decide; answer with afresh guide, or skip the subtask."
-NOT_WHY = "it does not say what"
+NOT_WHY = "it does not say what to decide"
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Make the agent's changes a candidate. Raises the first SubtaskStopped that applies."""
+    """Turn the agent's changes into a candidate.
+
+    Raises SubtaskStopped with the outcome that comes first in PRECEDENCE, if any applies.
+    """
     end = given(state.agent_end)
     problems = list(_from_verdicts(context, end.verdict))
     outbox = state.outbox = collect(context.paths.worktree)
@@ -60,7 +63,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 
 
 def _from_verdicts(context: EpisodeContext, own: Verdict) -> Iterator[SubtaskStopped]:
-    """What the agent's program, the runner's watches or the gateway report against a success."""
+    """Yield what the agent's program, the runner's watch or the gateway report as a failure."""
     verdicts = [*price_verdicts(context.meter)]
     if own.outcome:
         verdicts += [own, *model_verdicts(context.order, context.meter)]

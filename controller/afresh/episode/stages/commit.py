@@ -1,4 +1,4 @@
-"""Commits the candidate in the trusted repository; nothing is on the branch yet."""
+"""Commits the candidate in the trusted repository. Nothing is pushed to the branch yet."""
 
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import snapshot
@@ -6,7 +6,7 @@ from afresh.episode.state import SubtaskState, given
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Make the commit that is to be verified."""
+    """Create the commit that will be verified."""
     candidate = given(state.candidate)
     state.commit = snapshot.commit(
         *(context.git, context.order, state.task, candidate.snapshot, candidate.plan),

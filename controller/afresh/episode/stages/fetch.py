@@ -1,6 +1,6 @@
 """Waits for the fetch, and checks that the repository has the commits that the Order names.
 
-Later subtasks of an episode start from what is on the branch since the one before.
+A later subtask of the episode starts from the branch as the one before it left it.
 """
 
 from afresh.episode.context import EpisodeContext
@@ -9,7 +9,7 @@ from afresh.episode.state import BranchState, EpisodeState
 
 
 def run(context: EpisodeContext, state: BranchState) -> None:
-    """Find the start. Raises SubtaskStopped if the remote cannot be used, or lacks a commit."""
+    """Set `start`. Raises SubtaskStopped if the remote cannot be used or lacks a commit."""
     episode = state.episode
     if episode.start is not None:
         state.start = _after_last(context, episode, episode.start)

@@ -1,6 +1,7 @@
-"""Finds a subtask that a commit on the branch has already finished, so no agent is needed.
+"""Recognizes a subtask that a commit on the branch has already finished, so no agent is needed.
 
-Owns its result, and updates the plan on the branch. `git.history` finds the commit.
+Owns the result of such a subtask, and updates the episode's copy of the plan. `git.history` finds
+the commit.
 """
 
 from dataclasses import replace
@@ -15,7 +16,7 @@ from afresh.episode.state import SubtaskState, given
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> Result | None:
-    """Return a success if the subtask is done at the start."""
+    """Return a success if the branch has the subtask's commit already; else None."""
     episode, task, start = state.episode, state.task, given(state.start)
     plan = caught_up(episode.order, start.commits)
     episode.order = replace(episode.order, plan=plan)

@@ -1,7 +1,7 @@
-"""Puts the marker of a failure into the plan on the branch.
+"""Writes the marker of a failure into the plan on the branch.
 
-Owns which failures change the plan. Nothing here changes an outcome: what fails becomes a warning.
-With the limits of `plan_commit` it takes less than a minute, which the pod's deadline leaves.
+Owns which failures change the plan. Nothing here changes an outcome: a failure becomes a warning.
+The limits of `plan_commit` keep it below a minute, for which the pod's deadline has room.
 """
 
 from afresh.contract.order import PlanLine
@@ -19,7 +19,7 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Push the plan with the marker, where the outcome changes it."""
+    """Push the plan with the subtask's marker, if the outcome changes the marker."""
     task, order = state.task, state.episode.order
     row = TABLE[given(state.result).outcome]
     is_last_chance = task.marker_on_failure is not Marker.PENDING

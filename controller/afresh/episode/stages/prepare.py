@@ -1,7 +1,6 @@
-"""Prepares what the agent needs: worktree, brief, its program's files, gateway, container.
+"""Prepares what the agent needs: worktree, brief, its program's files, gateway and container.
 
-Owns what the agent can see. Opens the gateway, which stays closed to requests until the agent is
-started.
+Owns what the agent can see. Creates the gateway, which accepts no request until the agent starts.
 """
 
 from dataclasses import replace
@@ -15,12 +14,12 @@ from afresh.contract.words import Marker, Outcome
 from afresh.episode import model_access
 from afresh.episode.agent_home import write_home
 from afresh.episode.briefing import brief_for, plan_on_branch, planned
-from afresh.episode.container.commands import StepEnd, meet, run_step
+from afresh.episode.container.commands import StepEnd, await_container, run_step
 from afresh.episode.context import SETUP, EpisodeContext
 from afresh.episode.gateway.model_faults import budget_sentence
 from afresh.episode.git import worktree
 from afresh.episode.git.faults import GitError
-from afresh.episode.git.overlay import missing, shown
+from afresh.episode.git.overlay import missing, tree_to_check_out
 from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
@@ -28,7 +27,7 @@ LAST_LINE_LENGTH = 200
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Prepare the agent's run. Raises SubtaskStopped if it cannot be."""
+    """Prepare the agent's run. Raises SubtaskStopped if that is not possible."""
     adapter, start = adapter_of(context.order.agent.adapter), given(state.start)
     used_up = context.meter.used_up
     if used_up:
@@ -58,7 +57,7 @@ def _lay_out(context: EpisodeContext, state: SubtaskState) -> tuple[PlanLine, ..
     order, start, tree = context.order, given(state.start), context.paths.worktree
     plan = plan_on_branch(order, start, worktree.plan_text(context.git, start.head))
     layout = worktree.WorktreeLayout(
-        tree=shown(context.git, order, start.head),
+        tree=tree_to_check_out(context.git, order, start.head),
         date=start.date,
         branch=order.repository.branch,
         plan=planned(replace(order, plan=plan), state.task, Marker.RUNNING),
@@ -78,18 +77,18 @@ def _lay_out(context: EpisodeContext, state: SubtaskState) -> tuple[PlanLine, ..
 
 def _set_up(context: EpisodeContext) -> None:
     """Wait for the agent's container, and run setup in it."""
-    meet(context.agent_control)
+    await_container(context.agent_control)
     context.reporter.reached("agentReady")
     setup = context.order.setup
     if setup is None:
         return
-    end = run_step(context.agent_control, SETUP, setup, context.paths.agent_sees, context.log)
+    end = run_step(context.agent_control, SETUP, setup, context.paths.agent_paths, context.log)
     if end.exit_code:
         raise setup_failed(end)
 
 
 def setup_failed(end: StepEnd) -> SubtaskStopped:
-    """Return how the episode ends when setup did."""
+    """Return the end of an episode whose setup command failed."""
     message = (
         f"The setup command failed with exit code {end.exit_code}; correct spec.setup of the "
         "WorkPackage or its image."

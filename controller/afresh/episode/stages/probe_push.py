@@ -1,6 +1,6 @@
-"""Probes in a sync, without an agent, whether the server takes pushes again.
+"""Tests in a sync, without an agent, whether the server accepts pushes again.
 
-Owns the order of what it tries: first the kept commits as they were verified, then the plan alone.
+Owns the order of the attempts: first the kept commits as they were verified, then the plan alone.
 """
 
 from afresh.contract import plan_file
@@ -19,9 +19,10 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run(context: EpisodeContext, state: BranchState) -> None:
-    """Push what is kept and still fits, or the plan alone. Raises SubtaskStopped if all is refused.
+    """Push the kept commits that still fit, or the plan alone.
 
-    Work that no longer fits the branch is left to an episode, which can verify it again.
+    Work that no longer fits the branch is left to an episode, which can verify it again. Raises
+    SubtaskStopped if the server refuses everything.
     """
     state.on_branch = _probe(context, given(state.start))
     context.reporter.update(push_passed=True)
@@ -46,7 +47,7 @@ def _probe(context: EpisodeContext, begun: BranchStart) -> BranchPlan:
 
 
 def _push(context: EpisodeContext, start: BranchStart, item: Kept) -> BranchStart:
-    """Return where the branch is once the commit is on it, if it fits."""
+    """Push the kept commit if it fits; return the start that the branch gives afterwards."""
     line = PlanLine(id=item.id, title="", marker=Marker.PENDING, revision=item.revision)
     done = find_done(start.commits, context.order, line)
     if done:

@@ -1,4 +1,4 @@
-"""Pushes the verified commit, if the branch is still where it was.
+"""Pushes the verified commit, if the branch has not moved.
 
 Verified work that cannot be pushed is kept on the subtask's side ref, so that no agent has to do it
 again. Success is reported only for a commit that is on the branch.
@@ -17,15 +17,16 @@ from afresh.episode.git.overlay import publish
 from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
-# The pod's deadline leaves two minutes beyond the limits of one run of each command.
+# The pod's deadline allows two minutes more than the limits of one run of each command.
 SPARE_SECONDS = 60.0
 SUMMARY_LENGTH = 400
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> Result | None:
-    """Push. None: others have pushed; `start` is now what the branch is.
+    """Push the commit and return the result.
 
-    Raises SubtaskStopped if the commit cannot be pushed.
+    Returns None if others have pushed: `start` is then the new head of the branch. Raises
+    SubtaskStopped if the commit cannot be pushed.
     """
     start = given(state.start)
     try:
@@ -39,21 +40,21 @@ def run(context: EpisodeContext, state: SubtaskState) -> Result | None:
         return _pushed(context, state)
     context.log.say("the branch has moved; verifying the changes on top of it")
     moved = _moved_start(context, start)
-    if moved is None:  # whatever the server answered, nobody else has pushed
+    if moved is None:  # whatever the server answered, the branch has not moved
         raise _kept(context, state, refusals.declined(context.order)) from refused.__cause__
     state.start, state.episode.pushed = moved, None
     return None
 
 
 def _may_try_again(state: SubtaskState, stopped: SubtaskStopped) -> bool:
-    """Whether another push came first, and the deadline allows for verifying once more."""
+    """Whether another push came first, and the deadline leaves time to verify once more."""
     lasted = given(state.verified).duration_seconds
     spent = given(state.candidate).spent_seconds + lasted
     return stopped.outcome is Outcome.CONFLICT and spent + lasted <= SPARE_SECONDS
 
 
 def _moved_start(context: EpisodeContext, before: BranchStart) -> BranchStart | None:
-    """Return where the branch is now; None: where it was."""
+    """Return the new start if the branch has moved; None if it has not."""
     try:
         start = fetching.fetch_moved(context.git, context.order)
     except SubtaskStopped as stopped:
@@ -64,10 +65,10 @@ def _moved_start(context: EpisodeContext, before: BranchStart) -> BranchStart | 
 
 
 def _kept(context: EpisodeContext, state: SubtaskState, stopped: SubtaskStopped) -> SubtaskStopped:
-    """Keep the verified commit on the side ref; return how the subtask ends, which says so."""
+    """Keep the verified commit on the side ref; return the end of the subtask, which says so."""
     if stopped.outcome is Outcome.AGENT_ERROR:  # the server refuses the work itself
         return _ended(state, stopped, stopped.message, None)
-    context.reporter.stage("aside")
+    context.reporter.stage("keep")
     commit = given(state.commit)
     problem = side_ref.keep_commit(context, state.task, commit)
     refusal = PushRefusal.LOST if problem else PushRefusal.KEPT
@@ -79,11 +80,11 @@ def _kept(context: EpisodeContext, state: SubtaskState, stopped: SubtaskStopped)
 
 
 def kept_message(order: Order, task: Task, message: str, problem: str | None) -> str:
-    """Return `message` with the place of the verified work, or the `problem` that lost it."""
-    told = f"The verified work of {task.id} is kept on {side_ref.side_ref(order, task.id)}."
+    """Return `message` with where the verified work is kept, or with why it is lost (`problem`)."""
+    place = f"The verified work of {task.id} is kept on {side_ref.side_ref(order, task.id)}."
     if problem:
-        told = f"The verified work of {task.id} could not be kept either and is lost: {problem}"
-    return with_details(message, told)
+        place = f"The verified work of {task.id} could not be kept either and is lost: {problem}"
+    return with_details(message, place)
 
 
 def _ended(

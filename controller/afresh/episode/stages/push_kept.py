@@ -1,7 +1,7 @@
-"""Pushes the verified work of an earlier agent that could not be pushed then.
+"""Pushes the verified work of an earlier agent that could not be pushed at the time.
 
-If the branch has not moved, the verified commit itself is pushed. Else the work becomes a
-candidate, to be rebased and verified again.
+If the branch has not moved, the verified commit itself is pushed. Otherwise the work becomes a
+candidate that is rebased and verified again.
 """
 
 from afresh.contract import plan_file
@@ -17,14 +17,14 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> Result | None:
-    """Push the kept work of the subtask, if it fits as it is.
+    """Push the kept work of the subtask and return its result, if it fits unchanged; else None.
 
-    Raises SubtaskStopped if the server takes no push, or cannot be reached.
+    Raises SubtaskStopped if the server accepts no push or cannot be reached.
     """
     task = state.task
     found = kept_work.fetch(context.git, context.order, task.id, task.kept or "")
     if found is None:
-        context.log.say(f"the kept work of {task.id} is not there any more")
+        context.log.say(f"the kept work of {task.id} no longer exists")
         return None
     context.log.say(f"the kept work of {task.id} is pushed again")
     if found.parent == given(state.start).head:

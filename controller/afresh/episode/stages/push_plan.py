@@ -1,4 +1,4 @@
-"""Makes the plan on the branch equal to the Order's, in a sync."""
+"""Makes the plan on the branch equal to the Order's plan, in a sync."""
 
 from afresh.contract import plan_file
 from afresh.episode.context import EpisodeContext

@@ -1,4 +1,4 @@
-"""Puts the candidate's changes on top of a branch that others have pushed to."""
+"""Applies the candidate's changes on top of a branch to which others have pushed."""
 
 from afresh.episode.context import EpisodeContext
 from afresh.episode.git import rebase
@@ -6,7 +6,7 @@ from afresh.episode.state import Candidate, SubtaskState, given
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Rebase the candidate onto the start. Raises SubtaskStopped if the two contradict."""
+    """Rebase the candidate onto the start. Raises SubtaskStopped if the two conflict."""
     candidate, start, order = given(state.candidate), given(state.start), state.episode.order
     rebased = rebase.rebase(context.git, order, candidate.snapshot, start)
     if state.agent_end:  # kept work is on its side ref already

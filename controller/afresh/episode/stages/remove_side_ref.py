@@ -6,7 +6,7 @@ from afresh.episode.state import SubtaskState
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Remove the side ref. What fails becomes a warning."""
+    """Remove the side ref. A failure becomes a warning."""
     warning = side_ref.remove(context, state.task.id)
     if warning:
         state.warnings += (warning,)

@@ -1,6 +1,6 @@
-"""Runs the agent's program to its end or its limit, and ends all its processes.
+"""Runs the agent's program until it ends or reaches its limit, then ends all its processes.
 
-Owns the agent's run. The agent's own words are only a claim; later stages check the result.
+Owns the agent's run. What the agent reports is only a claim; later stages check the result.
 """
 
 import re
@@ -23,15 +23,15 @@ from afresh.episode.container.script import Script
 from afresh.episode.container.watch import AgentWatch, Question
 from afresh.episode.context import AGENT, EpisodeContext
 from afresh.episode.gateway.model_faults import provider_fault
-from afresh.episode.reporting.usage_updates import telling_usage
+from afresh.episode.reporting.usage_updates import reporting_usage
 from afresh.episode.state import AgentEnd, SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
-# The messages of shells, Python, Node and C programs at the limit of processes.
+# What shells, Python, Node and C programs print at the limit of processes.
 NO_PROCESS = re.compile(r"cannot fork|can't start new thread", re.IGNORECASE)
 STARTS = re.compile(r"\b(fork|clone|spawn|pthread_create|uv_thread_create)\b", re.IGNORECASE)
 TRY_AGAIN = re.compile(r"resource temporarily unavailable|EAGAIN", re.IGNORECASE)
-LEFT = "The agent left processes that cannot be stopped; read its log with afresh logs."
+LEFT = "The agent left processes that could not be stopped; read its log with afresh logs."
 KILLED = "The agent's container was killed; read the end of its log with afresh logs."
 # Such a message is short; a longer line is code, or a file that the agent has read.
 COMPLAINT_LENGTH = 500
@@ -39,7 +39,7 @@ COMPLAINT_LENGTH = 500
 
 @dataclass(slots=True)
 class Signs:
-    """Signs in the agent's output that its program does not report as results."""
+    """Facts that only the text of the agent's output shows, and not its program's result."""
 
     no_process: bool = False
 
@@ -52,22 +52,22 @@ class Signs:
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Run the program, with the gateway open for it. When this returns, it has ended for good.
+    """Run the program with the gateway open. When this returns, all its processes have ended.
 
-    Raises SubtaskStopped if the container is gone before the program begins, and if a process of it
-    may be left: nothing that the agent can write to may be read then, since it could put a link to
-    a file of the runner's in the place of any file.
+    Raises SubtaskStopped if the container ended before the program began, or if a process of it may
+    still run. In the latter case nothing that the agent can write to may be read, since it could
+    replace any file with a link to a file of the runner.
     """
     access = given(state.access)
     with state.agent_scope:
         access.open()
-        with telling_usage(context):
+        with reporting_usage(context):
             reader = adapter_of(context.order.agent.adapter).reader(
                 behind_gateway=bool(access.base_url)
             )
             state.agent_end = _run(context, given(state.launch), reader, state.episode.import_rest)
     if not access.base_url and state.agent_end.verdict.outcome is None:
-        context.reporter.update(answered=True)  # its program's word: nobody else hears the provider
+        context.reporter.update(answered=True)  # only the program itself talks to the provider
     state.episode.session = state.agent_end.session
     context.reporter.update(
         usage=context.meter.usage(),
@@ -96,8 +96,8 @@ def _run(
         import_rest()
 
     watch = AgentWatch(context, tuple(filter(None, questions)))
-    out = LineSink(_teller(context, signs, read))
-    err = LineSink(_teller(context, signs, reader.error))
+    out = LineSink(_line_handler(context, signs, read))
+    err = LineSink(_line_handler(context, signs, reader.error))
     sinks = (idle.hear(out), idle.hear(err)) if idle else (out, err)
     try:
         with watch:
@@ -115,7 +115,7 @@ def _run(
         outcome = Outcome.TIMEOUT if ending.timed_out else Outcome.AGENT_ERROR
         raise SubtaskStopped(outcome, LEFT, exit_code=ending.exit_code)
     return AgentEnd(
-        # The very last line may have told of a turn too many.
+        # The last line may have shown that the limit of turns is exceeded.
         verdict=watch.verdict or turns.ask() or _verdict(ending, reader.verdict),
         met_process_limit=signs.no_process,
         exit_code=ending.exit_code,
@@ -125,13 +125,13 @@ def _run(
 
 def _command(context: EpisodeContext, launch: Launch) -> Command:
     script = Script(
-        argv=launch.argv, seen=context.paths.agent_sees, environment=launch.environment
+        argv=launch.argv, paths=context.paths.agent_paths, environment=launch.environment
     ).text()
     limit = context.order.agent.timeout_seconds
     return Command(name=AGENT, script=script, stdin=launch.stdin, limit=limit)
 
 
-def _teller(
+def _line_handler(
     context: EpisodeContext, signs: Signs, read: Callable[[str], str | None]
 ) -> Callable[[OutputLine], None]:
     def take(line: OutputLine) -> None:

@@ -1,6 +1,6 @@
 """Runs setup and the acceptance command on a clean checkout of the commit.
 
-The verdict comes from verify's own container, which shares nothing with the agent's.
+They run in verify's own container, which shares no file system or process with the agent's.
 """
 
 import time
@@ -11,39 +11,43 @@ from afresh.contract.report import VerifyResult
 from afresh.contract.sentences import with_details
 from afresh.contract.text import one_line
 from afresh.contract.words import Checkout, Outcome
-from afresh.episode.container.commands import KILLED_CODE, TIME_LIMIT_CODE, StepEnd, meet, run_step
+from afresh.episode.container.commands import (
+    KILLED_CODE,
+    TIME_LIMIT_CODE,
+    StepEnd,
+    await_container,
+    run_step,
+)
 from afresh.episode.container.ipc import clear_ipc
 from afresh.episode.context import SETUP, VERIFY, EpisodeContext
 from afresh.episode.git import worktree
 from afresh.episode.git.faults import GitError
-from afresh.episode.git.overlay import shown
+from afresh.episode.git.overlay import tree_to_check_out
 from afresh.episode.state import SubtaskState, given
 from afresh.episode.stopped import SubtaskStopped
 
 NOT_FOUND_CODE = 127
-LEFT = (
-    "The acceptance command left processes that cannot be stopped; have it end what it has started."
-)
-ALTERED = "The acceptance command changed committed files; have it write elsewhere."
+LEFT = "The acceptance command left processes that cannot be stopped; make it end what it starts."
+ALTERED = "The acceptance command changed committed files; make it write elsewhere."
 LEFT_BEHIND = (
-    "The agent left message queues or memory segments that cannot be removed; have it remove what "
-    "it makes, by guidance."
+    "The agent left message queues or memory segments that cannot be removed; tell it in guidance "
+    "to remove those that it creates."
 )
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Run setup and the acceptance command on the commit, and look at its files afterwards.
+    """Run setup and the acceptance command on the commit, then check that its files are unchanged.
 
-    Raises SubtaskStopped if it does not pass.
+    Sets `verified`. Raises SubtaskStopped if the commit does not pass.
     """
     tree, index = tree_of(context, state.task, given(state.commit))
-    meet(context.verify_control)
+    await_container(context.verify_control)
     started = time.monotonic()
-    # Nothing runs now but the containers' first processes.
+    # Only the first processes of the containers run now.
     if not clear_ipc(context.paths.message_queues, context.paths.system_v):
         raise SubtaskStopped(Outcome.AGENT_ERROR, LEFT_BEHIND)
     end, problem = _steps(context, state.task)
-    # Whatever was left running must not change the files while they are compared.
+    # No process that the command left may change the files while they are compared.
     if not context.verify_control.clear() and not problem:
         problem = LEFT
     state.verified = VerifyResult(
@@ -63,8 +67,8 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 
 
 def tree_of(context: EpisodeContext, task: Task, commit: str) -> tuple[Path, Path]:
-    """Lay out the tree that verify sees; return it and its index."""
-    files = shown(context.git, context.order, commit)
+    """Lay out the files that verify sees; return their directory and git index."""
+    files = tree_to_check_out(context.git, context.order, commit)
     if task.verify.checkout is Checkout.CLEAN:
         tree, branch = context.paths.checkout, context.order.repository.branch
         return tree, worktree.check_out(context.git, files, branch, tree)
@@ -74,39 +78,39 @@ def tree_of(context: EpisodeContext, task: Task, commit: str) -> tuple[Path, Pat
 
 
 def _steps(context: EpisodeContext, task: Task) -> tuple[StepEnd, str | None]:
-    seen, setup = context.paths.verify_sees, context.order.setup
-    # What one subtask's tests have left must not decide about the next one.
+    paths, setup = context.paths.verify_paths, context.order.setup
+    # Files that one subtask's tests left must not influence the next subtask.
     is_emptied = len(context.order.tasks) > 1 or bool(task.kept or task.verify.check)
     if setup:
         end = run_step(
-            context.verify_control, SETUP, setup, seen, context.log, is_emptied=is_emptied
+            context.verify_control, SETUP, setup, paths, context.log, is_emptied=is_emptied
         )
         is_emptied = False
         if end.exit_code:
             return end, sentence_of_end("setup command", end.exit_code)
     step = Step(command=task.verify.command, timeout_seconds=task.verify.timeout_seconds)
-    end = run_step(context.verify_control, VERIFY, step, seen, context.log, is_emptied=is_emptied)
+    end = run_step(context.verify_control, VERIFY, step, paths, context.log, is_emptied=is_emptied)
     return end, sentence_of_end("acceptance command", end.exit_code) if end.exit_code else None
 
 
 def run_setup(context: EpisodeContext) -> None:
-    """Run setup in verify's container, where nothing ran before. Its failure shows later."""
+    """Run setup in verify's container before anything else. Verification reports its failure."""
     if context.order.setup:
-        seen = context.paths.verify_sees
-        run_step(context.verify_control, SETUP, context.order.setup, seen, context.log)
+        paths = context.paths.verify_paths
+        run_step(context.verify_control, SETUP, context.order.setup, paths, context.log)
 
 
 def sentence_of_end(what: str, code: int) -> str:
-    """Return what is said of a command of verify that did not end with 0."""
+    """Return the message about the command `what` of verify, which ended with `code`, not 0."""
     if code == TIME_LIMIT_CODE:
         return (
             f"The {what} did not end within its time limit on the committed files; raise its "
-            "timeoutSeconds, or have it do less."
+            "timeoutSeconds, or make it do less."
         )
     if code == KILLED_CODE:
         return (
             f"The {what} was killed on the committed files; raise spec.resources.limits.memory, or "
-            "have it need less."
+            "make it use less."
         )
     if code == NOT_FOUND_CODE:
         return f"The {what} was not found; correct it, or use an image that has it."
@@ -117,7 +121,7 @@ def sentence_of_end(what: str, code: int) -> str:
 
 
 def _altered(context: EpisodeContext, tree: Path, index: Path) -> str | None:
-    """What was verified must be what is pushed."""
+    """Return a message if committed files were changed: the verified files must be the pushed."""
     try:
         changed = context.git.run(
             *("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all"),

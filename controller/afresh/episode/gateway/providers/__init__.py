@@ -1,1 +1,1 @@
-"""The dialects of model endpoints: requests, answers, usage, faults."""
+"""The APIs of model providers: their requests, answers, usage and faults."""

@@ -48,7 +48,7 @@ class AnthropicApi:
     requests = AnthropicRequests()
 
     def route(self, method: str, path: str) -> Route:
-        """Generate, count tokens and list models; `/` is asked by the CLI at its start."""
+        """Allow generating, counting tokens and listing models; the CLI requests `/` at start."""
         if method == "POST" and path == MESSAGES:
             return Route.GENERATE
         if method == "POST" and path == COUNT_TOKENS:
@@ -60,19 +60,19 @@ class AnthropicApi:
         return Route.FORBIDDEN
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """Return the key's header."""
+        """Return the header that carries the key."""
         return {"x-api-key": key}
 
     def is_passed_header(self, name: str) -> bool:
-        """Tell what the API reads, and what the SDKs say of themselves."""
+        """Whether the API reads the header, or an SDK describes itself in it."""
         return name in _HEADERS or name.startswith("x-stainless-")
 
     def is_returned_header(self, name: str) -> bool:
-        """Tell the limits, and what the API says of itself."""
+        """Whether the header has limits or other information of the API."""
         return name.startswith("anthropic-")
 
     def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
-        """Return what the API reads."""
+        """Return the parameters that the API reads."""
         return kept_query(query, _QUERY)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
@@ -81,10 +81,10 @@ class AnthropicApi:
         return path
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
-        """Every answer tells its usage unasked."""
+        """Do nothing: every answer reports its usage."""
 
     def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-        """Take in one server-sent event."""
+        """Update `answer` with one server-sent event."""
         match event.get("type"):
             case "message_start":
                 answer.began = True
@@ -93,7 +93,7 @@ class AnthropicApi:
                 _count(answer.tokens, message)
             case "message_delta":
                 _count(answer.tokens, event)
-                answer.is_counted |= _tells_output(event)
+                answer.is_counted |= _has_output_count(event)
                 if mapping_of(event.get("delta")).get("stop_reason"):
                     answer.stopping = True
             case "message_stop":
@@ -103,21 +103,23 @@ class AnthropicApi:
                 answer.fault = _FAULT_OF_TYPE.get(str(kind), ModelFault.REJECTED)
 
     def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
-        """Take in a whole message."""
+        """Update `answer` with a whole message."""
         if message.get("type") != "message":
             return
         answer.began = answer.stopping = answer.ended = True
         answer.model = str(message.get("model") or "")
-        answer.is_counted = _tells_output(message)
+        answer.is_counted = _has_output_count(message)
         _count(answer.tokens, message)
 
     def fault_of(self, status: int, body: bytes) -> ModelFault:
-        """Tell by the status first, and by the text only where the status says too little."""
+        """Classify by the status first, and by the text only if the status is ambiguous."""
         text = body.decode(errors="replace").lower()
         if status == 400:
             return _fault_of_bad_request(text)
         if status == 429 and "extra usage is required" in text:
-            return ModelFault.NO_CREDIT  # what the account has not paid for; no wait helps
+            return (
+                ModelFault.NO_CREDIT
+            )  # the account's plan does not include it; waiting does not help
         by_status = {
             401: ModelFault.KEY_REFUSED,
             402: ModelFault.NO_CREDIT,
@@ -137,7 +139,7 @@ class AnthropicApi:
         body: bytes,  # noqa: ARG002
         now: float,
     ) -> float | None:
-        """Prefer Retry-After; else the latest reset of a limit that is used up."""
+        """Use Retry-After, or else the latest reset of an exhausted limit."""
         wait = number_of(headers.get("retry-after", ""))
         if wait is not None:
             return now + wait
@@ -152,7 +154,7 @@ class AnthropicApi:
         return max((reset for reset in resets if reset), default=None)
 
     def refusal(self, message: str) -> bytes:
-        """Return an error that the CLI shows and does not repeat the request for."""
+        """Return an error that the CLI shows, and after which it does not retry."""
         error = {"type": "invalid_request_error", "message": message}
         return json.dumps({"type": "error", "error": error}).encode()
 
@@ -175,7 +177,7 @@ def _count(tokens: TokenCounts, holder: Mapping[str, Any]) -> None:
             setattr(tokens, name, value)
 
 
-def _tells_output(holder: Mapping[str, Any]) -> bool:
+def _has_output_count(holder: Mapping[str, Any]) -> bool:
     return count_of(mapping_of(holder.get("usage")).get(_COUNTS["output"])) is not None
 
 

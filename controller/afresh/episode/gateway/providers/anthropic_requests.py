@@ -1,16 +1,22 @@
-"""Requests of the Anthropic Messages API: their limits, and what has the provider reach out."""
+"""Requests of the Anthropic Messages API: their limits, and their use of other services."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afresh.episode.gateway.request_reading import Wish, is_one_count, objects_in, positive, text_of
+from afresh.episode.gateway.request_reading import (
+    GenerationParameters,
+    is_one_count,
+    objects_in,
+    positive,
+    text_of,
+)
 from afresh.episode.gateway.wire_values import mapping_of
 
-# Tools that the program itself carries out. All others with a type are the provider's.
+# Tools that the agent's program itself executes. The provider executes all others with a type.
 OWN_TOOLS = ("bash_", "computer_", "custom", "memory_", "text_editor_", "tool_search_tool_")
 OWN_SOURCES = frozenset({"base64", "content", "text"})
 LEAST_THINKING = 1024
-# What of a limit that had to be lowered is left to thinking.
+# Thinking gets one part in this many of a limit that had to be lowered.
 THINKING_SHARE = 2
 DEARER = ("inference_geo", "speed")
 CLEARS_THINKING = "clear_thinking_"
@@ -19,9 +25,9 @@ CLEARS_THINKING = "clear_thinking_"
 class AnthropicRequests:
     """See `request_reading.RequestReader`."""
 
-    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:  # noqa: ARG002
-        """Return what a request asks for; its limit is a must of the API."""
-        return Wish(
+    def parameters(self, path: str, asked: Mapping[str, Any]) -> GenerationParameters:  # noqa: ARG002
+        """Return the parameters of a request; the API requires a limit."""
+        return GenerationParameters(
             model=text_of(asked.get("model")),
             output_tokens=positive(asked.get("max_tokens")),
             is_streamed=asked.get("stream") is True,
@@ -33,10 +39,10 @@ class AnthropicRequests:
         self,
         path: str,  # noqa: ARG002
         asked: dict[str, Any],
-        wish: Wish,  # noqa: ARG002
+        parameters: GenerationParameters,  # noqa: ARG002
         tokens: int,
     ) -> None:
-        """Set the limit; thinking is a part of it, and must be smaller."""
+        """Set the limit; the part for thinking must be smaller than it."""
         asked["max_tokens"] = tokens
         for name in DEARER:
             asked.pop(name, None)
@@ -52,7 +58,7 @@ class AnthropicRequests:
         _clear_no_thinking(asked)
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
-        """Yield tools of the provider's, its connections to others, and addresses to read."""
+        """Yield the provider's tools, its connections to other services, and addresses to read."""
         for tool in objects_in(asked.get("tools")):
             kind = tool.get("type")
             if kind is not None and not text_of(kind).startswith(OWN_TOOLS):
@@ -77,7 +83,7 @@ def _addresses(content: object) -> Iterator[str]:
 
 
 def _clear_no_thinking(asked: dict[str, Any]) -> None:
-    """Take out what the API allows beside thinking only."""
+    """Remove what the API allows only together with thinking."""
     management = mapping_of(asked.get("context_management"))
     edits = [
         edit

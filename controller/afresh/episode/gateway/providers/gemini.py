@@ -1,7 +1,7 @@
-"""The Gemini API, as far as the gateway reads it. What its errors mean is `gemini_faults`.
+"""The Gemini API, as far as the gateway reads it. `gemini_faults` classifies its errors.
 
-The model stands in the path. A stream has no last event of its own: the piece that gives the reason
-for the end is the last one that counts.
+The path names the model. A stream has no separate last event: the piece with the reason for the end
+is the last one that counts.
 """
 
 import json
@@ -21,8 +21,8 @@ _ASK = re.compile(
     r":(?P<method>generateContent|streamGenerateContent|countTokens)"
 )
 _MODELS = re.compile(rf"{_VERSION}/models(/{_NAME})?")
-# One form of each answer, whatever is asked for: a choice of fields could leave out the usage, and
-# a list in place of a stream would be metered at its end only.
+# Each answer has one fixed form, whatever the agent requests: a choice of fields could omit the
+# usage, and a list instead of a stream could be metered only at its end.
 _FORMS = {"generateContent": "alt=json", "streamGenerateContent": "alt=sse", "countTokens": ""}
 _PAGE = frozenset({"pageSize", "pageToken"})
 
@@ -34,7 +34,7 @@ class GeminiApi:
     requests = GeminiRequests()
 
     def route(self, method: str, path: str) -> Route:
-        """Generate, count tokens and list models."""
+        """Allow generating, counting tokens and listing models."""
         asked = _ASK.fullmatch(path)
         if method == "POST" and asked:
             return Route.FORWARD if asked["method"] == "countTokens" else Route.GENERATE
@@ -43,26 +43,29 @@ class GeminiApi:
         return Route.FORBIDDEN
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """Return the key's header."""
+        """Return the header that carries the key."""
         return {"x-goog-api-key": key}
 
     def is_passed_header(self, name: str) -> bool:
-        """Tell what the client says of itself; others of that kind stand for parts of a query."""
+        """Whether it is the header in which the client describes itself.
+
+        Other `x-goog-` headers have the effect of query parameters.
+        """
         return name == "x-goog-api-client"
 
     def is_returned_header(self, name: str) -> bool:  # noqa: ARG002
-        """Tell none besides what all APIs have."""
+        """Return False: there are no headers besides those of all APIs."""
         return False
 
     def passed_query(self, path: str, query: str) -> str:
-        """Return the form of an answer, or the page of a list. A key never passes."""
+        """Return the form of an answer, or the page of a list. A key is never passed on."""
         asked = _ASK.fullmatch(path)
         if asked:
             return _FORMS[asked["method"]]
         return kept_query(query, _PAGE)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
-        """Set the model in the path, and where the body names one too."""
+        """Set the model in the path, and in the body if it names one too."""
         parts = _ASK.fullmatch(path)
         if parts is None:
             return path
@@ -72,10 +75,10 @@ class GeminiApi:
         return f"{parts['before']}{model}:{parts['method']}"
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
-        """Every answer tells its usage unasked."""
+        """Do nothing: every answer reports its usage."""
 
     def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-        """Take in a piece of a stream; its counts are those of the whole answer so far."""
+        """Update `answer` with a piece of a stream, whose counts are those of the answer so far."""
         error = read_error(event)
         if error:
             answer.fault = fault_of_error(error.code, error)
@@ -98,15 +101,15 @@ class GeminiApi:
             answer.fault = ModelFault.REJECTED
 
     def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
-        """Take in a whole answer, which has the form of a piece."""
+        """Update `answer` with a whole answer, which has the form of a piece."""
         self.take_event(answer, message)
 
     def fault_of(self, status: int, body: bytes) -> ModelFault:
-        """Tell by what the error says of itself, else by the status."""
+        """Classify by the content of the error, or else by the status."""
         return fault_of_error(status, read_error(_json(body)))
 
     def reset_time(self, headers: Mapping[str, str], body: bytes, now: float) -> float | None:
-        """Prefer Retry-After; else what the error advises."""
+        """Use Retry-After, or else the wait that the error suggests."""
         after = number_of(headers.get("retry-after", ""))
         if after is not None:
             return now + after
@@ -115,13 +118,13 @@ class GeminiApi:
         return None if wait is None else now + wait
 
     def refusal(self, message: str) -> bytes:
-        """Return an error that the CLI shows and does not repeat the request for."""
+        """Return an error that the CLI shows, and after which it does not retry."""
         error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
         return json.dumps({"error": error}).encode()
 
 
 def _count(tokens: TokenCounts, usage: Mapping[str, Any]) -> None:
-    """Replace what has been counted. What was read from a cache is part of the prompt."""
+    """Replace the counts. Tokens from a cache are part of the API's prompt count."""
     if not usage:
         return
     prompt = _number(usage, "promptTokenCount") + _number(usage, "toolUsePromptTokenCount")
@@ -129,11 +132,11 @@ def _count(tokens: TokenCounts, usage: Mapping[str, Any]) -> None:
     output = _number(usage, "candidatesTokenCount") + _number(usage, "thoughtsTokenCount")
     tokens.input = prompt - cached
     tokens.cache_read = cached
-    tokens.output = max(tokens.output, output)  # a late piece may leave a part out
+    tokens.output = max(tokens.output, output)  # a late piece may omit a count
 
 
 def _is_empty(candidates: list[Mapping[str, Any]]) -> bool:
-    """Whether they stop as if all had been said, and say nothing. Thoughts are not words."""
+    """Whether all candidates stop normally and have no content other than thoughts."""
     for candidate in candidates:
         parts = mapping_of(candidate.get("content")).get("parts")
         said = [part for part in parts if _says(part)] if isinstance(parts, list) else []

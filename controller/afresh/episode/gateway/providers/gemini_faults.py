@@ -1,7 +1,7 @@
-"""What the errors of the Gemini API mean, and how long they advise to wait. Pure.
+"""Classifies the errors of the Gemini API, and finds how long they suggest to wait. Pure.
 
-An error tells more by its status, its reason and its text than by its HTTP status: a wrong key is
-a bad request, and an account without credit is a limit of the rate.
+The status, the reason and the text of an error say more than its HTTP status: a wrong key is
+reported as a bad request, and an account without credit as a rate limit.
 """
 
 import re
@@ -14,7 +14,7 @@ from afresh.episode.gateway.wire_values import number_of
 
 _NO_CREDIT = re.compile(
     r"credits? (?:are|is) depleted|spending (?:cap|limit)|enable billing|billing is disabled"
-    # A quota of nothing: the plan does not include the model.
+    # A quota of zero: the plan does not include the model.
     r"|\blimit: 0\b(?!\.\d)",
     re.IGNORECASE,
 )
@@ -29,7 +29,7 @@ _KEY_REASONS = re.compile(r"API_KEY_\w+|SERVICE_DISABLED|CONSUMER_\w+|ACCESS_TOK
 _FAULT_OF_STATUS = {
     "UNAUTHENTICATED": ModelFault.KEY_REFUSED,
     "PERMISSION_DENIED": ModelFault.KEY_REFUSED,
-    # Billing is not enabled where there is no free tier.
+    # Billing is not enabled, and there is no free tier.
     "FAILED_PRECONDITION": ModelFault.NO_CREDIT,
     "RESOURCE_EXHAUSTED": ModelFault.RATE_LIMITED,
     "NOT_FOUND": ModelFault.NOT_THERE,
@@ -63,12 +63,12 @@ class GeminiError:
 
     @property
     def reason(self) -> str:
-        """The reason that stands in the details."""
+        """The reason given in the details, or an empty string."""
         return next((str(item["reason"]) for item in self.details if "reason" in item), "")
 
 
 def read_error(value: object) -> GeminiError | None:
-    """Return the error that `value` is. Of a list, as old streams are, it is the first entry."""
+    """Return the error in `value`, if any; in a list, as old streams are, the first entry's."""
     if isinstance(value, list) and value:
         value = value[0]
     error = value.get("error") if isinstance(value, dict) else None
@@ -85,7 +85,7 @@ def read_error(value: object) -> GeminiError | None:
 
 
 def fault_of_error(code: int, error: GeminiError | None) -> ModelFault:
-    """Return the fault of an answer with the HTTP status `code`, which may be no error's at all."""
+    """Return the fault of an answer with the HTTP status `code`, which may be a success."""
     if error:
         if error.reason in _BILLING_REASONS or _NO_CREDIT.search(error.message):
             return ModelFault.NO_CREDIT
@@ -103,9 +103,9 @@ def fault_of_error(code: int, error: GeminiError | None) -> ModelFault:
 
 
 def wait_of_error(error: GeminiError) -> float | None:
-    """Return for how many seconds the error advises to wait, if it does.
+    """Return how many seconds the error suggests to wait; None if it does not.
 
-    Also for the quota of a day: what it advises is early at worst.
+    The value is also used for a daily quota: at worst it is too short.
     """
     advised = next((str(item["retryDelay"]) for item in error.details if "retryDelay" in item), "")
     in_text = _WAIT.search(error.message)

@@ -1,12 +1,18 @@
-"""Requests of the Gemini API: their limits, and what has the provider reach out.
+"""Requests of the Gemini API: their limits, and their use of other services.
 
-The API takes every name in two spellings.
+The API accepts every name in two spellings.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from afresh.episode.gateway.request_reading import Wish, is_one_count, lowest, objects_in, positive
+from afresh.episode.gateway.request_reading import (
+    GenerationParameters,
+    is_one_count,
+    lowest,
+    objects_in,
+    positive,
+)
 from afresh.episode.gateway.wire_values import mapping_of
 
 CONFIGS = ("generationConfig", "generation_config")
@@ -23,13 +29,13 @@ CACHES = ("cachedContent", "cached_content")
 class GeminiRequests:
     """See `request_reading.RequestReader`."""
 
-    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
-        """Return what a request asks for; its model and its form stand in the path."""
+    def parameters(self, path: str, asked: Mapping[str, Any]) -> GenerationParameters:
+        """Return the parameters of a request; the path names its model and its method."""
         configs = [mapping_of(asked.get(name)) for name in CONFIGS]
         limits = [config.get(name) for config in configs for name in LIMITS]
         counts = [config.get(name) for config in configs for name in COUNTS]
         head, _, method = path.rpartition(":")
-        return Wish(
+        return GenerationParameters(
             model=head.rpartition("/")[2],
             output_tokens=lowest(*limits),
             answers=max(positive(count) or 1 for count in counts),
@@ -43,10 +49,10 @@ class GeminiRequests:
         self,
         path: str,  # noqa: ARG002
         asked: dict[str, Any],
-        wish: Wish,
+        parameters: GenerationParameters,
         tokens: int,
     ) -> None:
-        """Set the limit in one spelling, and take the others out."""
+        """Set the limit in one spelling, and remove the other spelling."""
         for name in DEARER:
             asked.pop(name, None)
         config: dict[str, Any] = {}
@@ -55,12 +61,12 @@ class GeminiRequests:
         for name in (*LIMITS, *COUNTS):
             config.pop(name, None)
         config[LIMITS[0]] = tokens
-        if wish.answers > 1:
-            config[COUNTS[0]] = wish.answers
+        if parameters.answers > 1:
+            config[COUNTS[0]] = parameters.answers
         asked[CONFIGS[0]] = config
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
-        """Yield tools of the provider's, what it keeps, and addresses to read."""
+        """Yield the provider's tools, the content that it stores, and addresses to read."""
         for holder in (asked, *_counted(asked)):
             tools = holder.get("tools")
             for tool in objects_in(tools if isinstance(tools, list) else [tools]):
@@ -73,7 +79,7 @@ class GeminiRequests:
 
 
 def _counted(asked: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the request that is only to be counted."""
+    """Yield the request inside a request that only counts tokens."""
     for name in ("generateContentRequest", "generate_content_request"):
         yield mapping_of(asked.get(name))
 

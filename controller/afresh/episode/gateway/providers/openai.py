@@ -1,6 +1,6 @@
 """The OpenAI API, as far as the gateway reads it: Responses, and Chat Completions.
 
-Many services offer the second one. Why requests fail is `openai_faults`'.
+Many services offer the second one. `openai_faults` classifies failures.
 """
 
 import json
@@ -15,7 +15,7 @@ from afresh.episode.gateway.wire_values import count_of, kept_query, mapping_of
 
 RESPONSES = "/v1/responses"
 CHAT = "/v1/chat/completions"
-# Codex writes its requests in the form that the last one names.
+# The last one names the form in which Codex writes its requests.
 _HEADERS = frozenset({"openai-beta", "originator", "x-openai-internal-codex-responses-lite"})
 OTHER_MODELS = "models"
 _QUERY = frozenset({"limit", "after", "order", "client_version"})
@@ -29,7 +29,7 @@ class OpenAiApi:
     requests = OpenAiRequests()
 
     def route(self, method: str, path: str) -> Route:
-        """Generate, and list models."""
+        """Allow generating and listing models."""
         if method == "POST" and path in (RESPONSES, CHAT):
             return Route.GENERATE
         if method == "GET" and _MODELS.fullmatch(path):
@@ -37,50 +37,50 @@ class OpenAiApi:
         return Route.FORBIDDEN
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """Return the key's header."""
+        """Return the header that carries the key."""
         return {"Authorization": f"Bearer {key}"}
 
     def is_passed_header(self, name: str) -> bool:
-        """Tell what the API reads, and what the SDKs say of themselves.
+        """Whether the API reads the header, or an SDK describes itself in it.
 
-        Not the organization and project: they choose who pays.
+        The organization and the project do not pass, since they select who pays.
         """
         return name in _HEADERS or name.startswith("x-stainless-")
 
     def is_returned_header(self, name: str) -> bool:
-        """Tell the limits, and what the API says of itself."""
+        """Whether the header has limits or other information of the API."""
         return name.startswith(("openai-", "x-ratelimit-", "x-codex-"))
 
     def passed_query(self, path: str, query: str) -> str:  # noqa: ARG002
-        """Return what the API reads."""
+        """Return the parameters that the API reads."""
         return kept_query(query, _QUERY)
 
     def with_model(self, path: str, asked: dict[str, Any], model: str) -> str:
-        """Set the model, which is in the body, and take out others that proxies fall back to."""
+        """Set the model in the body, and remove the models to which a proxy would fall back."""
         asked["model"] = model
         asked.pop(OTHER_MODELS, None)
         return path
 
     def make_metered(self, path: str, asked: dict[str, Any]) -> None:
-        """Ask for the usage of a stream, and for no answer that only later requests would fetch."""
+        """Request the usage of a stream, and no answer that a later request must fetch."""
         asked.pop("background", None)
         if path == CHAT and asked.get("stream"):
             options = dict(mapping_of(asked.get("stream_options")))
-            options.pop("continuous_usage_stats", None)  # a count that is not the last one
+            options.pop("continuous_usage_stats", None)  # its counts are not the final ones
             asked["stream_options"] = {**options, "include_usage": True}
 
     def take_event(self, answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-        """Take in one server-sent event of either kind of stream."""
+        """Update `answer` with one server-sent event of either kind of stream."""
         kind = event.get("type")
         if isinstance(kind, str) and kind.startswith("response."):
             _take_response(answer, mapping_of(event.get("response")), kind)
         elif kind == "error" or event.get("error"):
             answer.fault = openai_faults.fault_of_event(event.get("error") or event)
         elif isinstance(event.get("choices"), list) and (event["choices"] or event.get("usage")):
-            _take_chunk(answer, event)  # else it tells what a filter makes of the request
+            _take_chunk(answer, event)  # otherwise it is the result of a content filter
 
     def take_message(self, answer: ModelAnswer, message: Mapping[str, Any]) -> None:
-        """Take in a whole response or chat completion."""
+        """Update `answer` with a whole response or chat completion."""
         if message.get("object") == "response":
             _take_response(answer, message, f"response.{message.get('status')}")
         elif isinstance(message.get("choices"), list) and message["choices"]:
@@ -90,7 +90,7 @@ class OpenAiApi:
             answer.fault = openai_faults.fault_of_event(message["error"])
 
     def fault_of(self, status: int, body: bytes) -> ModelFault:
-        """Tell by the code first: one status has several meanings."""
+        """Classify by the code first: one status has several meanings."""
         return openai_faults.fault_of_refusal(status, body)
 
     def reset_time(
@@ -99,11 +99,11 @@ class OpenAiApi:
         body: bytes,  # noqa: ARG002
         now: float,
     ) -> float | None:
-        """Prefer Retry-After; else the latest reset of a limit that is used up."""
+        """Use Retry-After, or else the latest reset of an exhausted limit."""
         return openai_faults.reset_time(headers, now)
 
     def refusal(self, message: str) -> bytes:
-        """Return an error that the CLI shows and does not repeat the request for."""
+        """Return an error that the CLI shows, and after which it does not retry."""
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
         return json.dumps({"error": error}).encode()
 
@@ -122,7 +122,7 @@ def _take_response(answer: ModelAnswer, response: Mapping[str, Any], kind: str) 
                 answer.fault = ModelFault.TOO_LONG
         case "response.failed":
             answer.fault = openai_faults.fault_of_event(response.get("error"))
-            # Refused before the model began, if nothing was used.
+            # If nothing was used, the request was refused before the model began.
             answer.began = answer.tokens.all > 0
 
 
@@ -130,15 +130,15 @@ def _take_chunk(answer: ModelAnswer, chunk: Mapping[str, Any]) -> None:
     answer.began = True
     answer.model = _text(chunk.get("model")) or answer.model
     answer.is_counted |= _count(answer.tokens, chunk, "prompt", "completion")
-    # What comes after this tells the usage only.
+    # Chunks after this one have only the usage.
     if any(mapping_of(choice).get("finish_reason") for choice in chunk["choices"]):
         answer.stopping = answer.ended = True
 
 
 def _count(tokens: TokenCounts, holder: Mapping[str, Any], into: str, out_of: str) -> bool:
-    """Take a count in, and say whether there was one.
+    """Replace the counts; return whether there were any.
 
-    Cached tokens are part of the input's number, and counted apart here.
+    The API's input count includes cached tokens, which are counted separately here.
     """
     usage = mapping_of(holder.get("usage"))
     if not usage:

@@ -1,7 +1,7 @@
-"""Why an OpenAI API refused or broke off an answer, and when it lets requests pass again.
+"""Classifies why an OpenAI API refused a request or ended an answer, and when to retry.
 
-Owns its codes, statuses and forms of a duration. Services that offer the same API put codes of
-their own, or an HTTP status, into the same places.
+Owns the API's codes, statuses and notations of a duration. Services with the same API use codes of
+their own, or an HTTP status, in the same places.
 """
 
 import json
@@ -42,7 +42,7 @@ _FAULT_OF_STATUS = {
 }
 _NO_CREDIT = re.compile(r"current quota|credit balance|insufficient (credit|balance|funds)")
 _TOO_LONG = re.compile(r"context (length|window|limit)|prompt is too long")
-# More than a minute's limit in one request: waiting does not help, whatever the code says.
+# One request exceeds the limit of a minute: waiting does not help, whatever the code says.
 _TOO_LARGE = re.compile(r"request too large\b", re.IGNORECASE)
 _LIMIT_KINDS = ("requests", "tokens")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?")
 
 
 def fault_of_refusal(status: int, body: bytes) -> ModelFault:
-    """Return why a request was refused: by the code, then the status, then the words."""
+    """Return why a request was refused, by the code, then by the status, then by the text."""
     text = body.decode(errors="replace")
     error = _error_in(text)
     by_code = fault_of_code(error)
@@ -71,7 +71,7 @@ def fault_of_refusal(status: int, body: bytes) -> ModelFault:
 
 
 def fault_of_event(error: object) -> ModelFault:
-    """Return why an answer broke off that had begun, by the `error` that its stream holds."""
+    """Return why an answer ended early, by the `error` in its stream."""
     by_code = fault_of_code(error)
     if by_code:
         return by_code
@@ -79,7 +79,7 @@ def fault_of_event(error: object) -> ModelFault:
 
 
 def fault_of_code(error: object) -> ModelFault | None:
-    """Return what the code or the type of an error says, if it is known and is to be believed."""
+    """Return the fault of an error's code or type; None if both are unknown."""
     if not isinstance(error, dict):
         return None
     if _TOO_LARGE.match(str(error.get("message"))):
@@ -93,7 +93,7 @@ def fault_of_code(error: object) -> ModelFault | None:
 
 
 def reset_time(headers: Mapping[str, str], now: float) -> float | None:
-    """Prefer Retry-After; else the latest reset of a limit that is used up."""
+    """Return when to retry, in seconds since the epoch: Retry-After, or the latest reset."""
     wait = headers.get("retry-after-ms", "")
     if _NUMBER.fullmatch(wait):
         return now + float(wait) / 1000

@@ -1,11 +1,11 @@
-"""Requests of the OpenAI API, of both kinds: their limits, and what has the provider reach out."""
+"""Requests of the OpenAI API, of both kinds: their limits, and their use of other services."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from afresh.episode.gateway.request_reading import (
-    Wish,
+    GenerationParameters,
     is_one_count,
     lowest,
     objects_in,
@@ -15,12 +15,11 @@ from afresh.episode.gateway.request_reading import (
 from afresh.episode.gateway.wire_values import mapping_of
 
 RESPONSES = "/v1/responses"
-# Tools that the program itself carries out. All others are the provider's.
+# Tools that the agent's program itself executes. The provider executes all others.
 OWN_TOOLS = frozenset(
     {"apply_patch", "custom", "function", "local_shell", "namespace", "tool_search"}
 )
-# Fields by which the provider, or a service that resembles it, is told to reach out, or for what it
-# has kept.
+# Fields that make the provider, or a similar service, use other services or stored content.
 REACHING = (
     "web_search_options",
     "search_parameters",
@@ -30,8 +29,8 @@ REACHING = (
     "conversation",
 )
 SEARCHING_MODEL = re.compile(r"-search-(preview|api)\b|:online$")
-# The models that want the limit of a chat completion under its newer name; other servers may not
-# know that.
+# Models that require the newer name for the limit of a chat completion; other servers may not know
+# it.
 NEWER_NAME = re.compile(r"(openai/)?(gpt-(?!oss)|chatgpt|codex|o\d)")
 # The last one is llama.cpp's.
 CHAT_LIMITS = ("max_completion_tokens", "max_tokens", "n_predict")
@@ -42,11 +41,11 @@ RESPONSE_LIMIT = "max_output_tokens"
 class OpenAiRequests:
     """See `request_reading.RequestReader`."""
 
-    def wish(self, path: str, asked: Mapping[str, Any]) -> Wish:
-        """Return what a request asks for."""
+    def parameters(self, path: str, asked: Mapping[str, Any]) -> GenerationParameters:
+        """Return the parameters of a request."""
         limits = (RESPONSE_LIMIT,) if path == RESPONSES else CHAT_LIMITS
         given = [asked.get(name) for name in limits]
-        return Wish(
+        return GenerationParameters(
             model=text_of(asked.get("model")),
             output_tokens=lowest(*given),
             answers=1 if path == RESPONSES else positive(asked.get("n")) or 1,
@@ -54,21 +53,23 @@ class OpenAiRequests:
             is_plain=is_one_count(*given) and is_one_count(asked.get("n")) and DEARER not in asked,
         )
 
-    def limit_output(self, path: str, asked: dict[str, Any], wish: Wish, tokens: int) -> None:
-        """Set the limit under the names that the request uses, else under the model's."""
+    def limit_output(
+        self, path: str, asked: dict[str, Any], parameters: GenerationParameters, tokens: int
+    ) -> None:
+        """Set the limit under the names that the request uses, or else under the model's name."""
         asked.pop(DEARER, None)
         if path == RESPONSES:
             asked[RESPONSE_LIMIT] = tokens
             return
         if asked.get("n") is not None:
-            asked["n"] = wish.answers
+            asked["n"] = parameters.answers
         used = [name for name in CHAT_LIMITS if asked.get(name) is not None]
-        usual = CHAT_LIMITS[0 if NEWER_NAME.match(wish.model) else 1]
+        usual = CHAT_LIMITS[0 if NEWER_NAME.match(parameters.model) else 1]
         for name in used or [usual]:
             asked[name] = tokens
 
     def outside(self, asked: Mapping[str, Any]) -> Iterator[str]:
-        """Yield tools of the provider's, what it keeps, models that search, and addresses."""
+        """Yield the provider's tools, content that it stores, models that search, and addresses."""
         yield from _tools(asked.get("tools"))
         for name in REACHING:
             if asked.get(name) is not None:
@@ -86,7 +87,7 @@ class OpenAiRequests:
 def _tools(tools: object) -> Iterator[str]:
     for tool in objects_in(tools):
         kind = text_of(tool.get("type"))
-        # A shell is the program's own unless it is given a container of the provider's.
+        # The program executes a shell itself, unless the shell has a container of the provider.
         own_shell = kind == "shell" and _is_local(tool.get("environment"))
         if kind not in OWN_TOOLS and not own_shell:
             yield kind or "tools"

@@ -1,1 +1,1 @@
-"""Files in Git LFS: their content for checkouts, their pointers for commits."""
+"""Files in Git LFS: their content for checkouts, and their pointers for commits."""

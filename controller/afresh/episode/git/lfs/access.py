@@ -1,7 +1,8 @@
-"""How a Git LFS server is reached: its address, our credentials, and how requests are sent.
+"""Access to a Git LFS server: its address, our credentials, and the sending of requests.
 
-Owns what is sent where: the credentials of the repository go to the repository's own host, and
-elsewhere only what the server itself says. Knows nothing of objects, nor what a refusal means.
+Owns what is sent where: the credentials of the repository are sent to the repository's own host
+only; other hosts get only the headers that the server itself names. Knows nothing about objects or
+about what a refusal means.
 """
 
 import json
@@ -29,7 +30,7 @@ _SHORT_URL = re.compile(r"([^\[\]:]+@(?:\[[^\]]+\]|[^:]+)):(.*)")
 
 
 class LfsRefusalError(Exception):
-    """A server said no, with an HTTP `status`; None: what it said makes no sense."""
+    """A server refused a request with an HTTP `status`; None if its answer is not valid."""
 
     def __init__(self, status: int | None) -> None:
         super().__init__(f"status {status}")
@@ -37,7 +38,7 @@ class LfsRefusalError(Exception):
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: whoever sends a request decides."""
+    """Follows no redirect: the sender of a request decides."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -45,13 +46,17 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """An address with the headers to send there, which may hold a credential."""
+    """An address with the headers to send there, which may contain a credential."""
 
     href: str
     header: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def action(self, said: Any, *, is_done: bool) -> "Action | None":
-        """Return what a server says of a transfer; our own header goes to this host alone."""
+        """Return the action that a server's answer describes; None if it describes none.
+
+        The headers of this action, with our credential, are added only for the same host.
+        `is_done`: the server says that the answer carries its own authentication.
+        """
         if not isinstance(said, dict):
             return None
         href, header = str(said.get("href")), _header(said.get("header"))
@@ -63,7 +68,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LfsAccess:
-    """The way to the server of the Order's repository, until the deadline of `git`."""
+    """Access to the server of the Order's repository, until the deadline of `git`."""
 
     git: GitRepository
     order: Order
@@ -71,7 +76,7 @@ class LfsAccess:
 
     @classmethod
     def of(cls, git: GitRepository, order: Order) -> "LfsAccess":
-        """Return the one that git's own address and credentials lead to."""
+        """Return the access with git's own address, credentials and authorities."""
         context = ssl.create_default_context()
         if roots := _configured(git, "http.sslCAInfo"):
             context.load_verify_locations(roots)
@@ -81,9 +86,9 @@ class LfsAccess:
         return cls(git=git, order=order, opener=opener)
 
     def endpoint(self, operation: str) -> Action:
-        """Return the address of the LFS API; `operation` is download or upload.
+        """Return the address of the LFS API; `operation` is "download" or "upload".
 
-        Raises SubtaskStopped, or LfsRefusalError where there is no such API.
+        Raises SubtaskStopped, or LfsRefusalError if the server has no such API.
         """
         url = self.order.repository.url
         if url.startswith("http"):
@@ -95,7 +100,7 @@ class LfsAccess:
         ssh = shlex.split(_configured(self.git, "core.sshCommand"))
         asked = f"git-lfs-authenticate {shlex.quote(path)} {operation}"
         try:
-            done = subprocess.run(  # noqa: S603  # words of the package's own address, quoted
+            done = subprocess.run(  # noqa: S603  # arguments from the package's own address, quoted
                 [*ssh, *port, "--", user_and_host, asked],
                 capture_output=True,
                 timeout=self._seconds(),
@@ -121,10 +126,10 @@ class LfsAccess:
         body: "Body | None" = None,
         header: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a request and return its answer, whose status is good; a GET follows redirects.
+        """Send a request and return its answer, which has a success status.
 
-        What the action says of a header holds. Raises SubtaskStopped if nobody answers as they
-        should, and LfsRefusalError.
+        A GET follows redirects. The action's headers take precedence over `header`. Raises
+        LfsRefusalError for any other status, and SubtaskStopped if the server cannot be reached.
         """
         for _ in range(REDIRECTS):
             try:
@@ -148,7 +153,7 @@ class LfsAccess:
         raise LfsRefusalError(None)
 
     def in_time(self, content: IO[bytes]) -> "InTime":
-        """Return a stream of the same bytes that ends at the deadline, with TimeoutError."""
+        """Return a stream of the same bytes that raises TimeoutError after the deadline."""
         return InTime(content, self.git.deadline)
 
     def _seconds(self) -> float:
@@ -159,14 +164,14 @@ class LfsAccess:
 
 
 class InTime:
-    """A stream to read from until a deadline, a time.monotonic()."""
+    """A stream that can be read until a deadline, a value of time.monotonic()."""
 
     def __init__(self, content: IO[bytes], deadline: float) -> None:
         self._content = content
         self._deadline = deadline
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes. Raises TimeoutError."""
+        """Return the next bytes. Raises TimeoutError after the deadline."""
         if time.monotonic() > self._deadline:
             raise TimeoutError
         return self._content.read(size)
@@ -176,7 +181,7 @@ Body = bytes | IO[bytes] | InTime
 
 
 def ssh_parts(url: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return USER@HOST, the path and ssh's words for the port."""
+    """Return USER@HOST, the path, and ssh's arguments for the port."""
     if "://" not in url:
         found = _SHORT_URL.fullmatch(url)
         user_and_host, path = (found[1], found[2]) if found else (url, "")
@@ -192,7 +197,7 @@ def _request(
     action: Action, method: str, body: "Body | None", header: Mapping[str, str]
 ) -> urllib.request.Request:
     if not _site(action.href)[0].startswith("http"):
-        raise ValueError("not an address of the web")
+        raise ValueError("not an HTTP address")
     headers = {**header, **action.header}
     if "transfer-encoding" in map(str.lower, action.header):
         headers.pop("Content-Length", None)

@@ -1,7 +1,7 @@
-"""Speaks with a Git LFS server: the batch API with basic transfers.
+"""A client of a Git LFS server: the batch API with basic transfers.
 
-Owns the requests, what must be true of the answers, and what a refusal means. Source: the Git LFS
-API documents of version 3.
+Owns the requests, the validation of answers, and the meaning of a refusal. Source: the Git LFS API
+documents of version 3.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ DOWNLOAD, UPLOAD = "download", "upload"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeObject:
-    """An object by its SHA-256, with its size in bytes."""
+    """An object, identified by its SHA-256 in hexadecimal, with its size in bytes."""
 
     oid: str
     size: int
@@ -37,9 +37,9 @@ class LargeObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LfsRemote:
-    """The server of the Order's repository.
+    """The LFS server of the Order's repository.
 
-    Every method raises SubtaskStopped with what to correct.
+    Every method raises SubtaskStopped with what to correct if the server fails or refuses.
     """
 
     access: LfsAccess
@@ -47,7 +47,7 @@ class LfsRemote:
     def download(
         self, items: Sequence[LargeObject], to: Path
     ) -> Iterator[tuple[LargeObject, Path]]:
-        """Yield each object with its file, which is `to` for each of them in turn."""
+        """Yield each object with the file that has its content; `to` is reused for each of them."""
         for item, action, _ in self._actions(DOWNLOAD, items):
             if action is None:
                 raise self._lacks(item)
@@ -64,7 +64,7 @@ class LfsRemote:
         items: Sequence[LargeObject],
         reading: Callable[[LargeObject], AbstractContextManager[IO[bytes]]],
     ) -> None:
-        """Send what the server does not have yet."""
+        """Upload the objects that the server does not have yet."""
         for item, action, verify in self._actions(UPLOAD, items):
             if action is None:
                 continue
@@ -79,7 +79,7 @@ class LfsRemote:
                     body = json.dumps({"oid": item.oid, "size": item.size}).encode()
                     self.access.send(verify, "POST", body, JSON).close()
             except LfsRefusalError as refusal:
-                raise self._common(refusal) or self._takes_not(item) from refusal
+                raise self._common(refusal) or self._refuses(item) from refusal
 
     def _actions(
         self, operation: str, items: Sequence[LargeObject]
@@ -88,7 +88,7 @@ class LfsRemote:
             endpoint = self.access.endpoint(operation)
         except LfsRefusalError as refusal:
             raise self._absent() from refusal
-        refused = self._lacks if operation == DOWNLOAD else self._takes_not
+        refused = self._lacks if operation == DOWNLOAD else self._refuses
         for first in range(0, len(items), AT_ONCE):
             wanted = {item.oid: item for item in items[first : first + AT_ONCE]}
             for answer in self._batch(endpoint, operation, list(wanted.values())):
@@ -146,7 +146,7 @@ class LfsRemote:
             raise self._lacks(item)
 
     def _common(self, refusal: LfsRefusalError) -> SubtaskStopped | None:
-        """Return how the episode ends by a status that means the same of every request."""
+        """Return the end of the episode for a status with the same meaning in every request."""
         status = refusal.status or 0
         if status == 413:
             return self._problem(GitFault.TOO_LARGE)
@@ -163,15 +163,15 @@ class LfsRemote:
 
     def _absent(self) -> SubtaskStopped:
         return self._config(
-            "does not speak Git LFS for it; turn it on there, or correct spec.repository.lfs of "
-            "the WorkPackage."
+            "does not offer Git LFS for it; enable it there, or correct spec.repository.lfs of the "
+            "WorkPackage."
         )
 
     def _lacks(self, item: LargeObject) -> SubtaskStopped:
         oid = item.oid[:12]
         return self._config(f"lacks the Git LFS object {oid}; push it there with git lfs push.")
 
-    def _takes_not(self, item: LargeObject) -> SubtaskStopped:
+    def _refuses(self, item: LargeObject) -> SubtaskStopped:
         oid = item.oid[:12]
         return self._config(f"refuses the Git LFS object {oid}; allow uploads of its size there.")
 

@@ -1,11 +1,12 @@
-"""Files in Git LFS: their content in a checkout, their pointers in a commit.
+"""Files in Git LFS: their content in a checkout, and their pointers in a commit.
 
-Owns the pointers, and the notes of which blob stands for which. Which files they are the tree's
-`.gitattributes` say, as for everybody else; where the server is, the package's address alone: a
-tree's `.lfsconfig` is never read, and no filter is run.
+Owns the pointers, and the notes about which blob belongs to which pointer. The `.gitattributes` of
+the tree decide which files are in Git LFS, as usual. Only the package's address decides where the
+server is: a tree's `.lfsconfig` is never read, and no filter is run.
 
-A note is a file below the trusted repository, named by the object's id: the blob with the content,
-and the blob of the pointer. The server has no object yet whose note ends in `.new`.
+A note is a file in the trusted repository, named by the object's id. It names the blob with the
+content and the blob of the pointer. If its name ends in `.new`, the server does not have the object
+yet.
 """
 
 import hashlib
@@ -34,14 +35,14 @@ POINTER_BYTES = 1024
 CHUNK = 1 << 20
 NEW = ".new"
 INVENTED = (
-    "The agent left a Git LFS pointer, which only the runner makes; have it write the file itself, "
-    "by guidance."
+    "The agent left a Git LFS pointer, which only the runner may create; tell it in guidance to "
+    "write the file itself."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A regular file of an index that its attributes give to Git LFS."""
+    """A regular file of an index whose attributes assign it to Git LFS."""
 
     mode: str
     blob: str
@@ -50,7 +51,7 @@ class Entry:
 
 
 def put_in(git: GitRepository, order: Order, index: Path) -> None:
-    """Replace the pointers in `index` by the files themselves.
+    """Replace the pointers in `index` by the content of the files.
 
     Raises SubtaskStopped or GitError.
     """
@@ -76,10 +77,10 @@ def put_in(git: GitRepository, order: Order, index: Path) -> None:
 
 
 def take_out(git: GitRepository, order: Order, commit: str, index: Path) -> None:
-    """Replace the files that Git LFS is to keep by their pointers.
+    """Replace the files in `index` that belong to Git LFS by their pointers.
 
-    Raises SubtaskStopped or GitError. What `commit` has in the same place stays as it is, also
-    where it should have been a pointer.
+    A file that is unchanged since `commit` stays as it is, even if it should be a pointer. Raises
+    SubtaskStopped or GitError.
     """
     if not order.repository.lfs:
         return
@@ -99,7 +100,7 @@ def take_out(git: GitRepository, order: Order, commit: str, index: Path) -> None
 
 
 def upload(git: GitRepository, order: Order) -> None:
-    """Give the server what it lacks of the files that were added here. Raises SubtaskStopped."""
+    """Upload the files that were added here and that the server lacks. Raises SubtaskStopped."""
     new = [path for path in _note_files(git) if path.suffix == NEW]
     if not new:
         return
@@ -114,7 +115,7 @@ def upload(git: GitRepository, order: Order) -> None:
 
 
 def _entries(git: GitRepository, index: Path) -> list[Entry]:
-    """Return the files with the attribute `filter=lfs`."""
+    """Return the files of `index` with the attribute `filter=lfs`."""
     staged: dict[str, tuple[str, str]] = {}
     for line in os.fsdecode(git.run("ls-files", "-z", "--stage", index=index)).split("\0"):
         meta, _, path = line.partition("\t")
@@ -134,7 +135,7 @@ def _blobs(git: GitRepository, commit: str) -> dict[str, str]:
 
 
 def _filtered(git: GitRepository, index: Path, paths: Mapping[str, object]) -> Iterator[str]:
-    # The trusted repository overrules every attribute; here they are only read.
+    # The trusted repository overrides all attributes; this one only reads them.
     plain = GitRepository(git_dir=git.git_dir / "attributes", deadline=git.deadline)
     plain.create()
     (plain.git_dir / "info" / "attributes").write_text(ATTRIBUTES.replace(" -filter", ""))
@@ -159,7 +160,7 @@ def _sizes(git: GitRepository, blobs: list[str]) -> list[int]:
 
 
 def _pointers(git: GitRepository, entries: list[Entry]) -> dict[str, LargeObject]:
-    """Return what the pointers among small files stand for, by path."""
+    """Return the objects of those entries that are pointers, by path."""
     asked = "".join(f"{entry.blob}\n" for entry in entries).encode()
     said = git.run("cat-file", "--batch=%(objectsize)", stdin=asked)
     found: dict[str, LargeObject] = {}
@@ -173,7 +174,7 @@ def _pointers(git: GitRepository, entries: list[Entry]) -> dict[str, LargeObject
 
 
 def _add(git: GitRepository, entry: Entry) -> str:
-    """Note a file that is new here; return the blob of its pointer."""
+    """Write the pointer and the note of a new file; return the blob of the pointer."""
     digest, left = hashlib.sha256(), entry.size
     with git.reading(entry.blob) as content:
         while chunk := content.read(CHUNK):
