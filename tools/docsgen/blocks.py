@@ -1,6 +1,6 @@
-"""What is generated inside pages that people write: from the mark that opens it to its end mark.
+"""Fills the generated blocks in handwritten pages. A block is between two marker comments.
 
-Owns the marks and the filling of pages. Knows no block.
+Owns the markers and the replacement. Knows nothing about the content of a block.
 """
 
 import re
@@ -14,22 +14,22 @@ _NAMED = re.compile(_BEGIN.format(name="([a-z-]+)"))
 
 
 class MarkerError(ValueError):
-    """A page and what is generated for it do not belong together."""
+    """The markers of a page do not match the generated blocks."""
 
 
 def names_in(page: str) -> list[str]:
-    """Return the names of the blocks that a page asks for, in its order."""
+    """Return the names of the blocks in a page, in the order of the page."""
     return _NAMED.findall(page)
 
 
 def filled(page: str, blocks: Mapping[str, Block], where: str) -> str:
-    """Return the page with its blocks brought up to date.
+    """Return the page with its blocks updated.
 
-    Raises MarkerError naming `where` for a block that nobody generates or that has no end.
+    Raises MarkerError, which names `where`, if a block is unknown or has no end marker.
     """
     for name in names_in(page):
         if name not in blocks:
-            raise MarkerError(f"{where} asks for {name}, which is none of {', '.join(blocks)}")
+            raise MarkerError(f"{where} has the block {name}, not one of {', '.join(blocks)}")
         begin = _BEGIN.format(name=name)
         before, _, rest = page.partition(begin)
         _, ended, after = rest.partition(_END)

@@ -1,4 +1,4 @@
-"""The commands as the program itself declares them. Knows click, and no command."""
+"""The reference of the commands, from their declarations in click. Knows no single command."""
 
 import inspect
 import re
@@ -15,19 +15,19 @@ _PROGRAMS = (f"{PROGRAM} ", "kubectl ")
 
 
 def render() -> str:
-    """Return a section for every command: what it does, its arguments, options and examples."""
+    """Return a section for every command: its help, arguments, options and examples."""
     context = click.Context(afresh, info_name=PROGRAM, **afresh.context_settings)
     return "\n".join(line for item in _commands(context) for line in _section(item)).rstrip()
 
 
 def examples() -> list[str]:
-    """Return every example that a command's help gives."""
+    """Return all examples in the help texts of the commands."""
     context = click.Context(afresh, info_name=PROGRAM, **afresh.context_settings)
     return [found for item in _commands(context) for found in _examples(_help(item.command))]
 
 
 def _commands(parent: click.Context) -> Iterator[click.Context]:
-    """The contexts of all commands below `parent` that are not hidden, in order of their names."""
+    """Yield the contexts of all visible commands below `parent`, ordered by name."""
     if not isinstance(parent.command, click.Group):
         yield parent
         return
@@ -57,7 +57,7 @@ def _examples(text: str) -> list[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Paragraphs as Markdown; one that click leaves as it is (`\\b`) is shown as it is."""
+    """Yield paragraphs as Markdown; those that click does not rewrap (`\\b`) become code blocks."""
     for block in re.split(r"\n\s*\n", text):
         body = textwrap.dedent(block.replace("\b", "").strip("\n"))
         if not body.strip():
@@ -85,7 +85,7 @@ def _options(context: click.Context) -> Iterator[str]:
 
 
 def _choices(names: str) -> str:
-    """Without the bar between choices, which ends a cell; nothing can escape it in code."""
+    """Replace the bar between choices: it ends a table cell, and cannot be escaped in code."""
     return names.replace("|", ", ")
 
 

@@ -1,7 +1,4 @@
-"""The tables of docs/reference/conditions.md: what each phase makes of the conditions.
-
-Reads the status that the loop writes.
-"""
+"""The table of docs/reference/conditions.md: the conditions in each phase."""
 
 from afresh.api.phases import PackagePhase
 from afresh.core.status import GOES_ON, NEEDS_A_PERSON
@@ -9,7 +6,7 @@ from tools.docsgen.reason_phases import OF_PACKAGES
 
 
 def render() -> str:
-    """Return the table, in the order of a package's life; a phase that never occurs is left out."""
+    """Return the table, with the phases in the order of a package's lifetime."""
     lines = ["| phase | Ready | Progressing | Stalled | reasons |", "|---|---|---|---|---|"]
     for phase, reasons in OF_PACKAGES.items():
         links = ", ".join(f"[{name}](reasons.md#{name.lower()})" for name in sorted(reasons))

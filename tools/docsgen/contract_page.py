@@ -1,6 +1,6 @@
 """The tables of the Order and the Report, from the dataclasses that cross the pod's boundary.
 
-Knows how dataclasses are written as JSON; `tools.docsgen.contract_words` has the sentences.
+Knows how dataclasses are written as JSON; `tools.docsgen.contract_words` has the descriptions.
 """
 
 import types
@@ -19,15 +19,15 @@ _HEAD = "| field | type, default | meaning |\n|---|---|---|"
 
 
 def render(message: type) -> str:
-    """Return a table for `message` and one for each object that it holds.
+    """Return a table for `message` and one for each object in it.
 
-    Raises UndescribedError for a field without a sentence, or a sentence without a field.
+    Raises UndescribedError for a field without a description, or a description without a field.
     """
     return "\n\n".join(_section(kind, is_first=kind is message) for kind in _kinds(message))
 
 
 def _kinds(message: type) -> list[type]:
-    """The message and the objects in it, each once, in the order in which they are met."""
+    """Return the message and the objects in it, each once, in the order of their fields."""
     found = [message]
     for kind in found:
         for hint in typing.get_type_hints(kind).values():
@@ -38,7 +38,7 @@ def _kinds(message: type) -> list[type]:
 
 
 def _inner(hint: Any) -> Any:
-    """What a hint is about, without optional and list around it."""
+    """Return the innermost type of a hint, without optional, list or mapping around it."""
     arguments = [item for item in typing.get_args(hint) if item not in (types.NoneType, Ellipsis)]
     return _inner(arguments[-1]) if arguments else hint
 
@@ -55,7 +55,7 @@ def _rows(kind: type) -> Iterator[str]:
         name = camel(field.name)
         meaning = meanings.pop(name, "")
         if not meaning:
-            raise UndescribedError(f"{kind.__name__}.{name} has no meaning in contract_words.py")
+            raise UndescribedError(f"{kind.__name__}.{name} has no entry in contract_words.py")
         is_required = field.default is MISSING and field.default_factory is MISSING
         shown = f"**`{name}`**" if is_required else f"`{name}`"
         yield f"| {shown} | {_type(hints[field.name])}{_default(field)} | {meaning} |"

@@ -1,6 +1,6 @@
-"""The tables of fields on the pages of the three kinds, from the schemas that the API server has.
+"""The tables of fields on the pages of the three kinds, from the schemas of the CRDs.
 
-Knows what a structural schema says; the models say what it holds.
+Knows the format of structural schemas. The descriptions come from the models.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ from afresh.api.rules import VALIDATIONS
 Schema = dict[str, Any]
 
 _LONGEST_DEFAULT = 40
-_NEVER_NEGATIVE = {"quantity", "US dollars"}  # whose bounds follow from what they are
+_NEVER_NEGATIVE = {"quantity", "US dollars"}  # types whose bounds are self-evident
 _UNITS = ("minLength", "maxLength", "characters"), ("minItems", "maxItems", "entries")
 
 
 class UndescribedError(ValueError):
-    """A field that no sentence says the meaning of."""
+    """A field has no description."""
 
 
 def fields(kind_name: str, part: str) -> str:
     """Return the table of `spec` or `status` of a kind. Raises UndescribedError naming the field.
 
-    A path begins below the part; it goes on after `[]` with the entries of a list, and after `.*`
-    with the values of a map. A bold one is required where what holds it is given.
+    Paths are relative to the part; `[]` stands for the entries of a list, `.*` for the values of a
+    map. A bold path is required if its parent is given.
     """
     schema = _schema(kind_name)["properties"][part]
     rows = [
@@ -38,7 +38,7 @@ def fields(kind_name: str, part: str) -> str:
 
 
 def refusals(kind_name: str) -> str:
-    """Return the list of what the API server refuses besides types and bounds, in its own words."""
+    """Return the list of the validation rules beyond types and bounds, by their messages."""
     found = dict.fromkeys(
         entry["message"]
         for node in _nodes(_schema(kind_name))
@@ -48,7 +48,7 @@ def refusals(kind_name: str) -> str:
 
 
 def columns(kind_name: str) -> str:
-    """Return the table of what `kubectl get` shows of a kind."""
+    """Return the table of the columns that `kubectl get` shows for a kind."""
     rows = [f"| {name.upper()} | `{path}` |" for name, _, path in _kind(kind_name).columns]
     return "\n".join(["| column | from |", "|---|---|", *rows])
 
@@ -88,7 +88,7 @@ def _path(path: str, *, required: bool) -> str:
 
 
 def _type_and_bounds(field: Schema) -> str:
-    """In one cell: five columns are too wide for a page."""
+    """Return type, bounds and default in one cell: five columns would be too wide for a page."""
     default = f"default {value}" if (value := _default(field)) else ""
     return "; ".join(filter(None, (_type(field), _bounds(field), default)))
 

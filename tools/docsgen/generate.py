@@ -50,7 +50,7 @@ _DIAGRAMS = {
 
 
 def texts(directory: Path) -> dict[Path, str]:
-    """Return what each file with something generated must hold. Raises MarkerError, OSError."""
+    """Return the wanted text of each file with generated content. Raises MarkerError, OSError."""
     wanted = {directory / name: write() for name, write in files().items()}
     found = _blocks(directory)
     used = set()
@@ -69,7 +69,7 @@ def texts(directory: Path) -> dict[Path, str]:
 
 
 def files() -> dict[str, Callable[[], str]]:
-    """Return the files that are generated as a whole, by their paths in docs/."""
+    """Return the files that are completely generated, by their paths in docs/."""
     return {
         "reference/metrics.md": metrics_page.page,
         "reference/reasons.md": reasons_page.render,

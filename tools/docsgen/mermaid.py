@@ -1,10 +1,10 @@
-"""The edges of a diagram as a Mermaid `stateDiagram-v2`, which code hosts draw."""
+"""Writes the edges of a diagram as a Mermaid `stateDiagram-v2`, which code hosts can draw."""
 
 from tools.docsgen.phases import ANY, END, START, Diagram
 
 
 def render(diagram: Diagram) -> str:
-    """Return the text of the diagram, without a fence."""
+    """Return the text of the diagram, without a code fence."""
     shown = {name for edge in diagram.edges for name in (edge.source, edge.target)}
     named = [name for name in (ANY, *diagram.groups) if name in shown]
     lines = ["stateDiagram-v2"]

@@ -1,6 +1,7 @@
-"""The lists of pages: in the overviews of folders, and in the site's navigation.
+"""The lists of pages, in the overviews of folders and in the site's navigation.
 
-Goes by the first heading of a page and by its first sentence, so that a new page needs no list.
+They come from the first heading and the first sentence of each page, so that a new page needs no
+entry in a list.
 """
 
 import json
@@ -14,7 +15,7 @@ _NO_TEXT = re.compile(r"[#|!<-]|```")
 _SENTENCE = re.compile(r".*?[.](?=\s|$)", re.DOTALL)
 _NUMBER = re.compile(r"^0*(\d+)[.]? ")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
-# What is not in a folder of its own, and what of a folder comes first; the rest is by name.
+# The top level of the navigation, and the first pages of folders; the others are ordered by name.
 TOP: Sequence[tuple[str, str]] = (
     ("Home", "index.md"),
     ("Quick start", "quick-start.md"),
@@ -34,9 +35,9 @@ _FIRST = {
 
 
 def title(page: Path) -> str:
-    """Return the first heading of a page, the number of a decision as in `7. TITLE`.
+    """Return the first heading of a page; that of a decision has the form `7. TITLE`.
 
-    Raises ValueError where it has none.
+    Raises ValueError if there is none.
     """
     found = _HEADING.search(page.read_text())
     if found is None:
@@ -45,7 +46,7 @@ def title(page: Path) -> str:
 
 
 def folder_list(directory: Path, folder: str) -> str:
-    """Return a line for each page of a folder: its title, and what its first sentence says."""
+    """Return a line for each page of a folder, with its title and its first sentence."""
     home = directory / folder
     lines = []
     for page in _pages(directory, folder):
@@ -61,7 +62,7 @@ def decision_list(directory: Path) -> str:
 
 
 def navigation(directory: Path) -> str:
-    """Return the site's navigation as an array of TOML; what does not exist is left out."""
+    """Return the site's navigation as a TOML array; pages that do not exist are left out."""
     return "nav = [\n" + "".join(f"  {entry},\n" for entry in _entries(directory)) + "]"
 
 
@@ -92,7 +93,7 @@ def _pages(directory: Path, folder: str) -> list[Path]:
 
 
 def _sentence(page: Path) -> str:
-    """The first sentence below the title; empty where a heading comes before any."""
+    """Return the first sentence below the title; empty if a heading follows the title directly."""
     _, _, body = _COMMENT.sub("", page.read_text()).partition("\n")
     paragraphs = (part.strip() for part in body.partition("\n## ")[0].split("\n\n"))
     text = next((part for part in paragraphs if part and not _NO_TEXT.match(part)), "")

@@ -1,6 +1,6 @@
 """The colours of every generated picture, in light and in dark. Knows no picture.
 
-A picture brings its own paper, so it can be read on any page, also where the two disagree.
+A picture has its own background, so it is readable on a page with any colours.
 """
 
 FONT = "ui-sans-serif, system-ui, 'Helvetica Neue', Arial, sans-serif"

@@ -1,7 +1,7 @@
-"""The diagrams of phases: what leads from one phase to another, and where it is drawn.
+"""The diagrams of phases: the causes of each change of phase, and where they are drawn.
 
-Data for people, for `make docs` to draw; nothing decides by it. The tests run the loop over every
-small case and hold what occurs against these tables, both ways.
+`make docs` draws this data; the product does not use it. The tests run the loop over every small
+case, and compare the changes that occur with these tables, in both directions.
 """
 
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 Box = tuple[int, int, int, int]  # x, y, width, height
 
 START, END, ANY = "start", "end", "any phase"
-# What stands for several reasons or events.
-COUNTED = "a failure that counts"
-BAD_SPEC = "a wrong spec or class"
-FRESH_AGENT = "a fresh agent starts"
-STOPPED = "asked for again"
-LONG_WAIT = "a wait of over an hour"
-LATER = "after others of its batch, or in a queue"
+# Labels that stand for several reasons or events.
+COUNTED = "counted failure"
+BAD_SPEC = "invalid spec or class"
+FRESH_AGENT = "new agent starts"
+STOPPED = "waits again"
+LONG_WAIT = "wait of over an hour"
+LATER = "waits in its batch or in a queue"
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One arrow: its ends, a few words on each line, its path, and where the words begin.
+    """One arrow: its ends, the lines of its label, its path, and the position of its label.
 
-    `anchor` is SVG's text-anchor. An end is a phase, a group of phases, or one of the three above.
+    `anchor` is SVG's text-anchor. An end is a phase, a group of phases, or START, END or ANY.
     """
 
     source: str
@@ -48,10 +48,10 @@ class Diagram:
     edges: tuple[Edge, ...]
 
 
-# One edge per row reads better than one line per argument.
+# One edge per row is more readable than one line per argument.
 # fmt: off
 SUBTASK = Diagram(
-    title="The phases of a subtask, and what leads from one to another",
+    title="The phases of a subtask, and the causes of their changes",
     width=960,
     height=500,
     phases={
@@ -66,10 +66,10 @@ SUBTASK = Diagram(
         END: (513, 434, 14, 14),
     },
     groups={
-        "settled": ("Done", "NeedsReview", "Skipped"),
+        "finished": ("Done", "NeedsReview", "Skipped"),
     },
     group_boxes={
-        "settled": (740, 30, 200, 400),
+        "finished": (740, 30, 200, 400),
     },
     edges=(
         Edge("Done", "NeedsReview", ("CommitMissing",), "M790 132 V206", 799, 172, "start"),
@@ -90,14 +90,14 @@ SUBTASK = Diagram(
             "M600 262 C 700 272 660 366 756 366", 656, 326, "end"),
         Edge(ANY, "Skipped", ("SkippedByUser",), "M600 386 H756", 668, 404),
         Edge(ANY, END, ("Removed",), "M520 396 V430", 530, 420, "start"),
-        Edge("settled", "Pending", ("revision raised, skip taken back",),
+        Edge("finished", "Pending", ("revision raised, skip removed",),
             "M760 430 C 740 482 120 520 120 274", 250, 470, by_person=True),
-        Edge(START, "Pending", ("added again, created",),
+        Edge(START, "Pending", ("created, added again",),
             "M79 56 V206", 88, 100, "start", by_person=True),
     ),
 )
 PACKAGE = Diagram(
-    title="The phases of a package, and what leads from one to another",
+    title="The phases of a package, and the causes of their changes",
     width=960,
     height=720,
     phases={
@@ -114,11 +114,11 @@ PACKAGE = Diagram(
     },
     groups={
         "progressing": ("Pending", "Queued", "Running"),
-        "at its end": ("Succeeded", "NeedsReview", "Failed"),
+        "ended": ("Succeeded", "NeedsReview", "Failed"),
     },
     group_boxes={
         "progressing": (30, 44, 510, 326),
-        "at its end": (750, 44, 190, 326),
+        "ended": (750, 44, 190, 326),
     },
     edges=(
         Edge("NeedsReview", "Succeeded", ("Succeeded",),
@@ -141,11 +141,11 @@ PACKAGE = Diagram(
         Edge(ANY, "Stalled", ("InvalidSpec",),
             "M250 599 C 280 556 380 554 476 554", 372, 548, by_person=True),
         Edge(ANY, "Suspended", ("Suspended",), "M280 622 C 350 626 400 652 476 656", 424, 637),
-        Edge("at its end", "Pending", ("GateClosed", "PlanBehind"),
+        Edge("ended", "Pending", ("GateClosed", "PlanBehind"),
             "M850 370 V440 H100 V286", 300, 418, by_person=True),
-        Edge("at its end", "Running", (FRESH_AGENT,),
+        Edge("ended", "Running", (FRESH_AGENT,),
             "M800 370 V400 H470 V286", 650, 394, by_person=True),
-        Edge("at its end", "Stalled", ("UnpricedModel", BAD_SPEC, LONG_WAIT),
+        Edge("ended", "Stalled", ("UnpricedModel", BAD_SPEC, LONG_WAIT),
             "M900 370 V576 H624", 790, 540, by_person=True),
         Edge("progressing", "Failed", ("EpisodeLimit", "BudgetExceeded"),
             "M540 296 H766", 645, 272),

@@ -1,4 +1,4 @@
-"""A diagram as an SVG picture. Knows boxes and lines; where they are is `tools.docsgen.phases`'."""
+"""Draws a diagram as an SVG picture. The positions come from `tools.docsgen.phases`."""
 
 from collections.abc import Iterator
 from html import escape
@@ -26,14 +26,14 @@ _CLASSES = {
 
 
 def render(diagram: Diagram) -> str:
-    """Return the picture's text."""
+    """Return the picture as SVG text."""
     width, height = diagram.width, diagram.height
     body = [
         *(_group(name, box) for name, box in diagram.group_boxes.items()),
         *(line for edge in diagram.edges for line in _edge(edge)),
         *(line for name, box in diagram.phases.items() for line in _phase(diagram, name, box)),
         f'  <text class="g" x="{width - 20}" y="{height - 12}" text-anchor="end">'
-        "dashed: done by a person</text>",
+        "dashed: caused by a person</text>",
     ]
     return "\n".join(
         [

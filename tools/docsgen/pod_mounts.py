@@ -1,6 +1,6 @@
-"""What each container of an episode's pod mounts: read from the very manifest that is built.
+"""The volumes that each container of an episode's pod mounts, from the manifest of the pod.
 
-Owns the words for each volume; which container sees it is the manifest's to say.
+Owns the description of each volume. The manifest decides which container mounts it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,16 +20,16 @@ CONTAINERS = (at.RUNNER, at.AGENT, at.VERIFY)
 MEANINGS: Mapping[str, str] = {
     "worktree": "the branch's files, where the agent works",
     "home": "HOME of the agent: the brief, settings, state",
-    "agent-control": "the FIFOs by which the runner starts and stops the agent",
+    "agent-control": "the FIFOs with which the runner starts and stops the agent",
     "checkout": "a clean checkout of the commit",
-    "verify-control": "the FIFOs by which the runner starts and stops verify",
+    "verify-control": "the FIFOs with which the runner starts and stops verify",
     "podinfo/passwd": "a name and a home for the pod's user",
     "podinfo": "the Order",
     "git": "the trusted git directory",
     "git-secret": "git's credentials",
     "signing-secret": "the key that signs commits",
     "model-secret": "the model's key",
-    "ca": "certificates of further authorities",
+    "ca": "certificates of additional authorities",
     "token": "a token for the operator's report endpoint",
     "git-cache": "the mirror of a large repository",
     "runner-tmp": "temporary files",
@@ -66,12 +66,12 @@ _CLASS = {
 
 
 class UnknownVolumeError(ValueError):
-    """A volume that no sentence says the meaning of, or a sentence without its volume."""
+    """A volume has no description, or a description has no volume."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """Where one container sees a volume."""
+    """Where one container mounts a volume."""
 
     path: str
     read_only: bool
@@ -79,7 +79,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountRow:
-    """One volume, or one file of it, and who mounts it where."""
+    """One volume, or one file of it, and where each container mounts it."""
 
     name: str
     meaning: str
@@ -87,7 +87,7 @@ class MountRow:
 
 
 def rows() -> list[MountRow]:
-    """Return all volumes, those that containers share first. Raises UnknownVolumeError."""
+    """Return all volumes, with the shared ones first. Raises UnknownVolumeError."""
     seen: dict[str, dict[str, Mount]] = {}
     for container, name, mount in _mounts():
         seen.setdefault(name, {})[container] = mount
@@ -123,7 +123,7 @@ def _mounts() -> Iterator[tuple[str, str, Mount]]:
 
 
 def pod() -> dict[str, Any]:
-    """Return the spec of a pod that has every volume there can be."""
+    """Return the spec of a pod that has all possible volumes."""
     package = WorkPackage.model_validate(_PACKAGE)
     agent_class = AgentClass.model_validate(_CLASS)
     now = datetime(2030, 1, 1, tzinfo=UTC)

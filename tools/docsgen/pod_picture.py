@@ -13,12 +13,12 @@ _TOP, _ROW = 92, 30
 _WORDS = {
     at.RUNNER: ("person", "holds every credential"),
     at.AGENT: ("working", "holds no credential, no history"),
-    at.VERIFY: ("good", "holds the commit that is judged"),
+    at.VERIFY: ("good", "holds the commit to verify"),
 }
 
 
 def render(rows: Sequence[MountRow]) -> str:
-    """Return the picture's text."""
+    """Return the picture as SVG text."""
     height = _TOP + _ROW * len(rows) + 40
     width = _LEFT + len(CONTAINERS) * (_COLUMN + _GAP) + 12
     body = [

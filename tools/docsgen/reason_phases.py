@@ -1,6 +1,6 @@
-"""In which phases each reason is given: for people, who look a reason up.
+"""The phases in which each reason occurs: data for the reference page of reasons.
 
-The tests run the loop over every small case and hold what it gives against these tables.
+The tests run the loop over every small case, and compare the reasons that occur with these tables.
 """
 
 from afresh.api.phases import PackagePhase, SubtaskPhase
@@ -45,7 +45,7 @@ OF_SUBTASKS: dict[SubtaskPhase, frozenset[str]] = {
 
 
 def phases_of(reason: str, subject: Subject) -> list[str]:
-    """Return the phases in which `subject` is given the reason, in the order of a life."""
+    """Return the phases in which `subject` has the reason, in the order of its lifetime."""
     if subject is Subject.EPISODE:
         return []
     table = OF_PACKAGES if subject is Subject.PACKAGE else OF_SUBTASKS

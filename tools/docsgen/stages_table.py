@@ -15,7 +15,7 @@ def render() -> str:
         f"| {', '.join(item for item in Outcome if item in stage.outcomes) or '-'} |"
         for stage in (*SUBTASK, *only_sync)
     ]
-    head = ["| step | `stage` | `phases` | may end as |", "|---|---|---|---|"]
+    head = ["| step | `stage` | `phases` | outcomes |", "|---|---|---|---|"]
     return "\n".join([*head, *rows])
 
 

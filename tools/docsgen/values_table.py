@@ -1,8 +1,8 @@
-"""The chart's values as tables, from values.yaml and its comments.
+"""The chart's values as a table, from values.yaml and its comments.
 
-A value's comment stands above it or behind it; where it has none, the words for what has one
-meaning everywhere count, or what is said of the same value of the first sibling. Knows YAML's
-lines, and nothing of the chart.
+The comment of a value is above it or behind it. Without a comment, the usual meaning of its name is
+used, or the comment of the same value of the first sibling. Knows the lines of YAML, and nothing
+about the chart.
 """
 
 from collections.abc import Iterator
@@ -14,30 +14,30 @@ import yaml
 
 CHART = Path("charts") / "afresh"
 _USUAL = {
-    "enabled": "whether it is made",
+    "enabled": "whether it is created",
     "requests": "as in a container",
     "limits": "as in a container",
     "resources": "as in a container; empty: the defaults",
-    "podAnnotations": "further annotations of the pods",
-    "podLabels": "further labels of the pods",
+    "podAnnotations": "additional annotations of the pods",
+    "podLabels": "additional labels of the pods",
     "nodeSelector": "as in a pod's spec",
     "tolerations": "as in a pod's spec",
     "topologySpreadConstraints": "as in a pod's spec",
     "priorityClassName": "as in a pod's spec",
-    "labels": "further labels",
-    "spec": "merged into what is made",
+    "labels": "additional labels",
+    "spec": "merged into the generated spec",
 }
 
 
 class UndescribedValueError(ValueError):
-    """A value that neither it nor what holds it says the meaning of."""
+    """A value has no description, and none can be derived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """One value: its path as `--set` takes it, its default as YAML, and what is said of it.
+    """One value: its path as for `--set`, its default as YAML, and its description.
 
-    Without a default it is a map, of which something is said.
+    Without a default it is a map that has a description of its own.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The path without what siblings differ in: `agentClasses.*.image`."""
+        """The path with the name of the sibling replaced, such as `agentClasses.*.image`."""
         parts = self.path.split(".")
         return ".".join((*parts[:-2], "*", parts[-1]))
 
@@ -67,7 +67,7 @@ def render(chart: Path = CHART) -> str:
 
 
 def values(text: str) -> Iterator[Value]:
-    """Yield every value of a values.yaml in its order; a map that is written on one line is one."""
+    """Yield every value of a values.yaml in order; a map on one line is a single value."""
     lines = text.splitlines()
     root = yaml.compose(text)
     if isinstance(root, yaml.MappingNode):

@@ -1,6 +1,6 @@
-"""The Anthropic Messages API, as the scripted model speaks it.
+"""The Anthropic Messages API of the scripted model.
 
-It owns that API's forms: requests, messages, streams of events, usage and errors. It must not know
+Owns the API's formats: requests, messages, streams of events, usage and errors. It must not know
 scripts or sockets.
 """
 
@@ -53,19 +53,19 @@ class AnthropicMessages:
     """See `model_dialect.Dialect`."""
 
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:
-        """The API is told by its paths."""
+        """Recognize the API by its paths."""
         return path.startswith("/v1/messages") or (path == "/v1/models" and "x-api-key" in headers)
 
     def route(self, method: str, path: str) -> Operation | None:
-        """Messages, a count of their tokens, and the models."""
+        """Offer messages, a count of their tokens, and the list of models."""
         return _ROUTES.get((method, path))
 
     def key_of(self, headers: Mapping[str, str]) -> str:
-        """The key has a header of its own."""
+        """Return the key, which has a header of its own."""
         return headers.get("x-api-key", "")
 
     def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
-        """Any model whose name begins with `claude-` is there."""
+        """Parse a request; every model whose name begins with `claude-` exists."""
         conversation = read_conversation(body)
         model = str(body.get("model", ""))
         if not model.startswith("claude-"):
@@ -84,7 +84,7 @@ class AnthropicMessages:
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
     def count(self, asked: MessageRequest) -> dict[str, Any]:
-        """Return the input's tokens."""
+        """Return the number of input tokens."""
         return {"input_tokens": _prompt_tokens(asked.body, asked.body["messages"])}
 
     def models(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class AnthropicMessages:
         return {"data": models, "has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]}
 
     def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:
-        """Say why, and with a limit also when it ends."""
+        """Return the error; for a rate limit it also says when the limit ends."""
         status, kind, usual = _ERRORS[refusal.reason]
         headers = {}
         if refusal.retry_after is not None:
@@ -117,7 +117,7 @@ class AnthropicMessages:
 
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
-    """Find the latest brief in a Messages request, and the results of each turn since."""
+    """Return the latest brief in a request, and the results of each turn since then."""
     brief, briefs, turns = "", 0, []
     for message in body["messages"]:
         blocks = _blocks(message["content"])
@@ -169,7 +169,7 @@ def build_message(body: dict[str, Any], turn: ModelTurn) -> dict[str, Any]:
 
 
 def stream_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the events that carry `message`, in order."""
+    """Yield the events of a stream with `message`, in order."""
     usage = message["usage"]
     start = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
     yield {"type": "message_start", "message": start}
@@ -202,7 +202,7 @@ def _block_events(index: int, block: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def _input_usage(body: dict[str, Any]) -> dict[str, int]:
-    # As with prompt caching: what the request before held is read, what came since then is written.
+    # As with prompt caching: the content of the request before is read, the rest is written.
     messages = body["messages"]
     answered = max(
         (i for i, message in enumerate(messages) if message["role"] == "assistant"), default=0

@@ -1,7 +1,7 @@
-"""The Gemini API, as the scripted model speaks it.
+"""The Gemini API of the scripted model.
 
-It owns that API's forms: contents, candidates, streams of pieces, usage and errors. A stream is
-always one of server-sent events. It must not know scripts or sockets.
+Owns the API's formats: contents, candidates, streams of pieces, usage and errors. A stream always
+consists of server-sent events. It must not know scripts or sockets.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _METHODS = {
     "streamGenerateContent": Operation.CONVERSE,
     "countTokens": Operation.COUNT,
 }
-# Gemini CLI puts what a command has printed between these.
+# Gemini CLI puts the output of a command between these tags.
 _WRAPPING = re.compile(r"<untrusted_context>\n(?:Output: )?(.*?)\n</untrusted_context>", re.DOTALL)
 _RPC = "type.googleapis.com/google.rpc"
 _BAD_KEY = "API key not valid. Please pass a valid API key."
@@ -54,13 +54,13 @@ class GeminiContents:
     """See `model_dialect.Dialect`."""
 
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:
-        """The API is told by its paths; the list of models by the key's header."""
+        """Recognize the API by its paths, and the list of models by the header of the key."""
         if path.startswith("/v1beta/"):
             return True
         return path.startswith("/v1/models") and "x-goog-api-key" in headers
 
     def route(self, method: str, path: str) -> Operation | None:
-        """Content, whole or as a stream, a count of tokens, and the models."""
+        """Offer content, whole or as a stream, a count of tokens, and the list of models."""
         match = _PATH.fullmatch(path)
         if match is None:
             return None
@@ -69,11 +69,11 @@ class GeminiContents:
         return _METHODS.get(match["method"]) if method == "POST" else None
 
     def key_of(self, headers: Mapping[str, str]) -> str:
-        """The key has a header of its own."""
+        """Return the key, which has a header of its own."""
         return headers.get("x-goog-api-key", "")
 
     def read(self, path: str, body: dict[str, Any]) -> MessageRequest:
-        """Any model whose name begins with `gemini-` is there."""
+        """Parse a request; every model whose name begins with `gemini-` exists."""
         match = _PATH.fullmatch(path)
         model, method = (match["model"], match["method"]) if match else ("", "")
         body = body.get("generateContentRequest", body)
@@ -90,7 +90,7 @@ class GeminiContents:
         return _answer(asked, parts, _usage(asked, parts), is_last=True)
 
     def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
-        """Yield the parts, a text in several; the last one says that it is the last."""
+        """Yield the parts, a text in several pieces; the last one has the finish reason."""
         parts = [*({"text": piece} for piece in text_pieces(turn.text)), *_calls(turn)]
         usage = _usage(asked, _parts(turn))
         for number, part in enumerate(parts or [{"text": ""}], start=1):
@@ -100,7 +100,7 @@ class GeminiContents:
             yield f"data: {json.dumps(piece)}\r\n\r\n".encode()
 
     def count(self, asked: MessageRequest) -> dict[str, Any]:
-        """Return the prompt's tokens."""
+        """Return the number of the prompt's tokens."""
         return {"totalTokens": _prompt_tokens(asked.body, asked.body["contents"])}
 
     def models(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class GeminiContents:
         }
 
     def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002 - no dates
-        """Say why; how long a limit holds stands in the body."""
+        """Return the error; its body also says how long a rate limit lasts."""
         status, word, usual = _ERRORS[refusal.reason]
         details: list[dict[str, Any]] = []
         if refusal.reason is ApiRefusalReason.UNAUTHORIZED:
@@ -128,7 +128,7 @@ class GeminiContents:
 
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
-    """Find the latest brief in a request, and the results of each turn since."""
+    """Return the latest brief in a request, and the results of each turn since then."""
     brief, briefs, turns = "", 0, []
     for content in body["contents"]:
         parts = content["parts"]
@@ -153,7 +153,7 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
 
 
 def _said_by_user(parts: list[dict[str, Any]]) -> str:
-    # What the CLI tells of the place that it works in is a part of its own.
+    # The CLI describes its working directory in a part of its own.
     return _texts([part for part in parts if not part.get("text", "").startswith("<session_")])
 
 
@@ -173,7 +173,7 @@ def _parts(turn: ModelTurn) -> list[dict[str, Any]]:
 
 
 def _form(body: dict[str, Any]) -> list[dict[str, Any]]:
-    # Gemini CLI asks like this which model a task needs.
+    # With such a request Gemini CLI asks which model a task needs.
     schema = body.get("generationConfig", {}).get("responseJsonSchema")
     if not schema:
         return []
@@ -205,7 +205,7 @@ def _answer(
 
 
 def _usage(asked: MessageRequest, parts: list[dict[str, Any]]) -> dict[str, int]:
-    # What the request before held is in the cache, and part of the prompt all the same.
+    # The content of the request before is cached, and still counts as part of the prompt.
     contents = asked.body["contents"]
     answered = max(
         (i for i, content in enumerate(contents) if content.get("role") == "model"), default=0

@@ -1,12 +1,11 @@
-"""The words in a prompt that make the scripted model misbehave, or do what a test wants.
+"""Directives in a prompt that make the scripted model fail, or do what a test requests.
 
-A line of the prompt or of the guidance asks for a behaviour; README.md has the table:
+A line of the prompt or of the guidance requests a behaviour; README.md lists them:
 
     demo-model: NAME [times=N] [after=N] [retry-after=N] [ARGUMENT]
 
-`after=N` holds a failure back until the tools have answered N times, `times=N` ends it after N
-requests with the same brief. That count is all that is remembered between requests. It must not
-know HTTP.
+`after=N` delays a failure until the tools have answered N times; `times=N` ends it after N requests
+with the same brief. Only that count is kept between requests. This file must not know HTTP.
 """
 
 import re
@@ -19,11 +18,11 @@ from tools.fakemodel.model_script import Call, Conversation, Reply, Tool, blocke
 
 
 class UnknownBehaviourError(Exception):
-    """A prompt asks for a behaviour that does not exist; the message is for whoever wrote it."""
+    """A prompt requests an unknown behaviour. The message is for the author of the prompt."""
 
 
 class Break(Enum):
-    """Ways to fail that are no answer."""
+    """Failures without a proper answer."""
 
     RESET = "reset"
     EMPTY = "empty"
@@ -32,7 +31,7 @@ class Break(Enum):
 
 
 class ApiRefusalReason(Enum):
-    """Why an API refuses a request; each dialect says it in its own form."""
+    """Why an API refuses a request; each dialect has its own error for it."""
 
     UNAUTHORIZED = "unauthorized"
     NO_CREDIT = "no-credit"
@@ -47,7 +46,7 @@ class ApiRefusalReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiRefusal:
-    """An error that the API answers with; `message` replaces the API's usual one."""
+    """An error answer of the API; `message` replaces the API's usual one."""
 
     reason: ApiRefusalReason
     message: str = ""
@@ -77,7 +76,7 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One line that asks for a behaviour."""
+    """One line that requests a behaviour."""
 
     name: str
     argument: str = ""
@@ -86,7 +85,7 @@ class Directive:
     retry_after: int | None = None
 
     def failure(self) -> Failure | None:
-        """Return how the request is to fail, if it is."""
+        """Return how the request must fail; None if it must not."""
         failure = FAILURES.get(self.name)
         if isinstance(failure, ApiRefusal) and self.retry_after is not None:
             return replace(failure, retry_after=self.retry_after)
@@ -94,19 +93,19 @@ class Directive:
 
 
 def find_directives(brief: str) -> tuple[Directive, ...]:
-    """Return the behaviours that `brief` asks for, in order; raise UnknownBehaviourError."""
+    """Return the behaviours that `brief` requests, in order. Raises UnknownBehaviourError."""
     return tuple(_directive(match) for match in _LINE.finditer(brief))
 
 
 def without_directives(brief: str) -> str:
-    """Return what the brief says besides."""
+    """Return the brief without the lines of directives."""
     return _LINE.sub("", brief)
 
 
 def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
-    """Return what the model does after `turns` finished turns, or None when nothing is asked of it.
+    """Return the model's reply after `turns` finished turns; None if no behaviour is requested.
 
-    Each act takes a turn, in order; `endless`, as the last one, takes every turn from then on.
+    Each act takes one turn, in order; `endless`, as the last one, takes all further turns.
     """
     acts = _acts(directives)
     if not acts:
@@ -117,9 +116,9 @@ def act(directives: tuple[Directive, ...], turns: int) -> Reply | None:
 
 
 def act_at_once(directives: tuple[Directive, ...]) -> Reply | None:
-    """Return the same for an agent that has no turns: all that is asked, in one answer.
+    """Return all requested acts in one reply, for an agent that has no turns.
 
-    What is `endless` is then an edit that fits nowhere, so that the agent asks for another.
+    `endless` is then an edit that cannot be applied, so that the agent requests another answer.
     """
     acts = _acts(directives)
     calls = [call for directive in acts for call in _perform(directive).calls]
@@ -129,7 +128,7 @@ def act_at_once(directives: tuple[Directive, ...]) -> Reply | None:
 
 
 class Countdown:
-    """Counts how often each brief has met its limited failures; threads may share it."""
+    """Counts how often each brief got its limited failures. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -138,7 +137,7 @@ class Countdown:
     def due_failure(
         self, conversation: Conversation, directives: tuple[Directive, ...]
     ) -> Failure | None:
-        """Return how this request fails, if it does, and count it."""
+        """Return how this request must fail, and count it; None if it must not."""
         turns = len(conversation.results)
         for number, directive in enumerate(directives):
             failure = directive.failure()

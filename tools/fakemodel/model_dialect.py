@@ -1,7 +1,7 @@
-"""What a provider's API needs to be spoken: its routes, its key, its messages, streams and errors.
+"""The interface of a provider's API: its routes, its key, its messages, streams and errors.
 
-Each API is one `Dialect` in a file of its own, named in model_server.py's DIALECTS. This file also
-holds what they share. It must not know scripts or sockets.
+Each API is one `Dialect` in a file of its own, listed in DIALECTS of model_server.py. This file
+also has what they share. It must not know scripts or sockets.
 """
 
 import json
@@ -18,7 +18,7 @@ from tools.fakemodel.model_tools import ModelTurn
 _CHARACTERS_PER_TOKEN = 4
 _TEXT_PIECE = 24
 _JSON_PIECE = 2000
-# How a user's message begins that the agent program has made up itself.
+# The beginnings of user messages that the agent's program itself has generated.
 _MADE_UP = (
     "<system-reminder>",
     "# 1 SEARCH/REPLACE block",
@@ -34,7 +34,7 @@ _MADE_UP = (
 
 
 class Operation(Enum):
-    """What a request wants of the API."""
+    """The kind of a request to the API."""
 
     CONVERSE = auto()
     COUNT = auto()
@@ -43,7 +43,7 @@ class Operation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MessageRequest:
-    """A request for a message, understood; `body` is what was sent."""
+    """A parsed request for a message; `body` is the JSON that was sent."""
 
     conversation: Conversation
     body: dict[str, Any]
@@ -53,7 +53,7 @@ class MessageRequest:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """A refusal as the API says it."""
+    """An error answer in the API's format."""
 
     status: int
     body: dict[str, Any]
@@ -69,57 +69,57 @@ class ApiRefusedError(Exception):
 
 
 class Dialect(Protocol):
-    """One provider's API. It keeps nothing between calls; header names come in lower case."""
+    """One provider's API. It has no state; header names are passed in lower case."""
 
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:
-        """Tell whether a request is meant for this API; the path comes without its query."""
+        """Return whether a request is meant for this API; `path` has no query."""
 
     def route(self, method: str, path: str) -> Operation | None:
-        """Return what is wanted, or None where the API has no such path."""
+        """Return the kind of a request; None if the API has no such path."""
 
     def key_of(self, headers: Mapping[str, str]) -> str:
-        """Return the key that a request carries, or an empty text."""
+        """Return the key of a request, or an empty string."""
 
     def read(self, path: str, body: dict[str, Any]) -> MessageRequest:
-        """Understand a request for a message or a count.
+        """Parse a request for a message or a count.
 
-        Raises RefusedError, or LookupError, TypeError, ValueError or AttributeError where the body
-        has not the form of the API's requests.
+        Raises ApiRefusedError; or LookupError, TypeError, ValueError or AttributeError if the body
+        is not a valid request of the API.
         """
 
     def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
-        """Return the whole answer, with its usage."""
+        """Return the complete answer, with its usage."""
 
     def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
-        """Yield the same answer as server-sent events, one at a time, a text in several."""
+        """Yield the same answer as server-sent events; a text takes several events."""
 
     def count(self, asked: MessageRequest) -> dict[str, Any]:
-        """Return how many tokens the request would be."""
+        """Return the answer with the request's number of tokens."""
 
     def models(self) -> dict[str, Any]:
-        """Return the page of models."""
+        """Return the list of models."""
 
     def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:
-        """Return the error that says `refusal`, at the time `now`."""
+        """Return the error answer for `refusal`, at the time `now`."""
 
 
 def is_made_up(text: str) -> bool:
-    """Tell whether the agent program says this by itself in the user's name."""
+    """Return whether the agent's program itself generated this user message."""
     return text.startswith(_MADE_UP)
 
 
 def count_tokens(value: object) -> int:
-    """Return how many tokens a JSON value counts for: four characters each, at least one."""
+    """Return the number of tokens of a JSON value: one for each four characters, at least one."""
     return max(1, len(json.dumps(value)) // _CHARACTERS_PER_TOKEN)
 
 
 def text_pieces(text: str) -> list[str]:
-    """Return a text in the pieces in which it is streamed."""
+    """Return a text divided into the pieces in which it is streamed."""
     return _pieces(text, _TEXT_PIECE)
 
 
 def json_pieces(value: object) -> list[str]:
-    """Return the JSON of a tool's arguments in the pieces in which it is streamed."""
+    """Return the JSON of a tool's arguments, divided into the pieces in which it is streamed."""
     return _pieces(json.dumps(value), _JSON_PIECE)
 
 

@@ -1,7 +1,7 @@
-"""Puts what the scripted model wants written into the text of its answer.
+"""Writes the scripted model's changes of files into the text of its answer.
 
-Some agent programs, such as Aider, offer no tools: they tell the model in which form it has to
-write files into its answer. It must not know an API or a script.
+Some agent programs, such as Aider, offer no tools: their instructions define a format for files in
+the answer. This file must not know an API or a script.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from tools.fakemodel.model_tools import ModelTurn
 
 
 def edits_by_text(conversation: Conversation) -> bool:
-    """Tell whether the agent changes files by what the model's answer says."""
+    """Return whether the agent reads changes of files from the text of the answer."""
     return not conversation.tools and _form_of(conversation.instructions) is not None
 
 
 def use_text(reply: Reply, instructions: str) -> ModelTurn:
-    """Return `reply` with its calls as text, in the form that `instructions` ask for.
+    """Return `reply` with its calls as text, in the format that `instructions` define.
 
-    What that form cannot say is left out.
+    Calls that the format cannot express are left out.
     """
     form = _form_of(instructions)
     blocks = [block for call in reply.calls if form and (block := form(call))]

@@ -1,7 +1,7 @@
-"""Says what the scripted model answers: a conversation goes in, a reply comes out.
+"""Decides what the scripted model answers: it turns a conversation into a reply.
 
-The answer depends on the conversation alone, so restarts and parallel episodes change nothing. It
-must not know HTTP, an API, an agent program's tools, tokens or misbehaviour.
+The answer depends on the conversation alone, so restarts and parallel episodes do not change it.
+This file must not know HTTP, an API, an agent program's tools, tokens or failures.
 """
 
 import json
@@ -17,7 +17,7 @@ _PASSED = re.compile(r"^OK$", re.MULTILINE)
 
 
 class Tool(Enum):
-    """What an agent can be asked to do, whatever its program calls it."""
+    """The actions that an agent can be asked to do, under any name."""
 
     RUN = "run"
     READ = "read"
@@ -39,24 +39,27 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model says, and the tools that it wants to use; without any, its turn is over."""
+    """The model's text, and the tool calls that it requests; without any, its turn is over.
+
+    `when` is a pattern for the last results; the reply is used only if it matches.
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     when: re.Pattern[str] | None = None
 
     def follows(self, result: str) -> bool:
-        """Tell whether the reply fits what the tools just answered."""
+        """Return whether the reply fits the last results of the tools."""
         return self.when is None or self.when.search(result) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What matters in a request: the latest brief, and what the tools answered since then.
+    """The relevant parts of a request: the latest brief, and the tools' results since then.
 
-    `results` holds one text for each turn that used tools. `briefs` tells how many the context
-    holds: more than one where an agent goes on with its own. `tools` are the names that the request
-    offers, `instructions` the system prompt.
+    `results` has one text for each turn that used tools. `briefs` is the number of briefs in the
+    context: more than one if an agent continues its own context. `tools` are the names of the
+    offered tools, `instructions` is the system prompt.
     """
 
     brief: str
@@ -68,7 +71,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskScript:
-    """How one subtask is done: a look around, then the work, or a word that it is done already."""
+    """The replies for one subtask: a look at the files, then the work, or that it is done."""
 
     subtask: str
     prompt: str
@@ -78,7 +81,7 @@ class SubtaskScript:
     work: tuple[Reply, ...]
 
     def reply(self, results: tuple[str, ...]) -> Reply:
-        """Return what comes after the turns whose tools answered `results`."""
+        """Return the reply after turns with these results."""
         if not results:
             return self.look
         if self.done_when.search(results[0]):
@@ -86,27 +89,27 @@ class SubtaskScript:
         return _next_reply(self.work, results[1:])
 
     def reply_at_once(self) -> Reply:
-        """Return all of the work as one reply, for an agent that has no turns."""
+        """Return the whole work as one reply, for an agent that has no turns."""
         return Reply("This is all.", tuple(call for reply in self.work for call in reply.calls))
 
 
 def load_scripts(folder: Path) -> tuple[SubtaskScript, ...]:
-    """Read the subtasks and the script of each from the demo's folder."""
+    """Read the subtasks and their scripts from the demo's folder."""
     subtasks = json.loads((folder / "subtasks.json").read_text(encoding="utf-8"))
     return tuple(_load_script(subtask, folder / "replies" / subtask["id"]) for subtask in subtasks)
 
 
 def find_script(scripts: Iterable[SubtaskScript], brief: str) -> SubtaskScript | None:
-    """Return the script whose prompt stands in `brief`, however it is wrapped, quoted or indented.
+    """Return the script whose prompt is in `brief`, whether it is wrapped, quoted or indented.
 
-    A title would not do: a brief also names the subtasks that are done and the next one.
+    Titles are not sufficient: a brief also names the finished subtasks and the next one.
     """
     words = _words(brief)
     return next((script for script in scripts if _words(script.prompt) in words), None)
 
 
 def without_script(*, can_write: bool) -> Reply:
-    """Answer a prompt that has no script: block with the reason, where that can be written."""
+    """Return the reply to an unknown prompt: it blocks with a reason if it can write files."""
     reason = (
         "The demo's model is scripted and knows only the demo's own prompts; this is another one."
     )
@@ -114,22 +117,22 @@ def without_script(*, can_write: bool) -> Reply:
 
 
 def blocked(reason: str) -> Reply:
-    """Return the reply that says why the work cannot go on."""
+    """Return the reply that blocks the work with a reason."""
     return Reply("I cannot go on.", (write_file(f"{_OUTBOX}/blocked.md", f"{reason}\n"),))
 
 
 def run(command: str) -> Call:
-    """Return the use of a shell."""
+    """Return the call that runs a shell command."""
     return Call(Tool.RUN, {"command": command})
 
 
 def write_file(path: str, content: str) -> Call:
-    """Return the writing of a new file."""
+    """Return the call that writes a new file."""
     return Call(Tool.WRITE, {"path": path, "content": content})
 
 
 def _next_reply(replies: Iterable[Reply], results: Iterable[str]) -> Reply:
-    # Replays the turns: each reply is the first one left that fits what the tools answered.
+    # Replays the turns: each reply is the first remaining one that fits the tools' results.
     left = iter(replies)
     reply = Reply("That is all.")
     for result in ("", *results):
@@ -174,7 +177,7 @@ def _load_reply(entry: dict[str, Any], folder: Path) -> Reply:
 
 
 def _load_text(value: str | list[str] | dict[str, str], folder: Path) -> str:
-    # A text stands in the script itself, as a list of its lines, or in a file beside the script.
+    # A text is in the script itself, as a string or a list of lines, or in a file next to it.
     match value:
         case str():
             return value

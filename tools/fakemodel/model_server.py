@@ -2,8 +2,8 @@
 
     python3 -m tools.fakemodel.model_server --port 8081 --api-key-file /s/api-key --delay 0.3
 
-It owns the check of the key and the failures on the wire. It must not know what a script says, nor
-the form of any API: those are the dialects'.
+Owns the check of the key, and failures of the connection. It must not know the content of a script
+or the format of an API, which the dialects know.
 """
 
 import argparse
@@ -73,7 +73,7 @@ _UNFINISHED = ModelTurn("I have read the code and will now change it, beginning 
 class ModelServer(WireServer):
     """Answers with the demo's scripts, `delay` seconds after each request.
 
-    While `limit_file` exists, everybody is rate-limited.
+    While `limit_file` exists, every request is rate-limited.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ModelServer(WireServer):
         self._countdown = Countdown()
 
     def respond(self, conversation: Conversation) -> tuple[str, ModelTurn | Failure]:
-        """Return a name for the log, and what to answer; raises UnknownBehaviourError."""
+        """Return a name for the log, and the answer. Raises UnknownBehaviourError."""
         if self._limit_file and self._limit_file.exists():
             return "limited", FAILURES["rate-limited"]
         directives = find_directives(conversation.brief)
@@ -134,7 +134,7 @@ class _ModelHandler(WireHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         dialect = find_dialect(self._path(), headers)
         try:
-            # The body comes first: a client that is still sending would miss the refusal.
+            # Read the body first: a client that is still sending would miss the refusal.
             text = self._read_body()
             self._check_key(dialect.key_of(headers))
             self._answer_route(dialect, text)
@@ -193,7 +193,7 @@ class _ModelHandler(WireHandler):
             case Break.CUT_OFF:
                 self._cut_off(dialect, asked)
             case Break.HANG:
-                # Whatever the client does next, giving up included, makes its connection readable.
+                # The connection becomes readable when the client sends more or closes it.
                 select.select([self.connection], [], [])
                 self.close_connection = True
 
@@ -219,7 +219,7 @@ class _ModelHandler(WireHandler):
             self.send_chunk(event)
 
     def _reset(self) -> None:
-        # Closing a socket that lingers for no time sends RST; a shutdown would send FIN first.
+        # Closing a socket with a linger time of zero sends RST; a shutdown would send FIN first.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
         self.close_connection = True
@@ -235,7 +235,7 @@ class _ModelHandler(WireHandler):
 
 
 def find_dialect(path: str, headers: Mapping[str, str]) -> Dialect:
-    """Return the API that a request is meant for: the first that claims it, else the first."""
+    """Return the first API that recognizes the request; the first of all if none does."""
     return next((dialect for dialect in DIALECTS if dialect.claims(path, headers)), DIALECTS[0])
 
 
@@ -247,7 +247,7 @@ def _understand(dialect: Dialect, path: str, text: bytes) -> MessageRequest:
 
 
 def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251 - a server's answer tells the real time
+    return datetime.now(UTC)  # noqa: TID251 - a server's answer has the real time
 
 
 def _in_short(dialect: Dialect, response: ModelTurn | Failure) -> str:
@@ -261,18 +261,20 @@ def _in_short(dialect: Dialect, response: ModelTurn | Failure) -> str:
 
 
 def main() -> int:
-    """Serve until told to end."""
+    """Serve until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--api-key-file", type=Path, required=True, help="the key that is asked for"
+        "--api-key-file", type=Path, required=True, help="file with the key that requests must have"
     )
-    parser.add_argument("--host", default=ALL_ADDRESSES, help="where to listen (default: all)")
-    parser.add_argument("--port", type=int, default=8081, help="0 takes a free one (default: 8081)")
+    parser.add_argument("--host", default=ALL_ADDRESSES, help="address to listen on (default: all)")
+    parser.add_argument(
+        "--port", type=int, default=8081, help="0 selects a free port (default: 8081)"
+    )
     parser.add_argument(
         "--delay", type=float, default=0.3, help="seconds before each reply (default: 0.3)"
     )
     parser.add_argument(
-        "--limit-file", type=Path, help="while this file exists, every request meets a rate limit"
+        "--limit-file", type=Path, help="while this file exists, all requests are rate-limited"
     )
     args = parser.parse_args()
     address = (args.host, args.port)

@@ -1,7 +1,7 @@
-"""Puts what the scripted model wants done into the tools that the agent's request offers.
+"""Translates the scripted model's calls into the tools that the agent's request offers.
 
-One table says how each agent program names a tool and its arguments; where a program has only a
-shell, the shell reads, writes and edits. It must not know an API or a script.
+One table has each agent program's names of a tool and its arguments. If a program offers only a
+shell, the shell reads, writes and edits. This file must not know an API or a script.
 """
 
 import json
@@ -18,7 +18,7 @@ _READ, _WRITE, _EDIT, _RUN = Tool.READ, Tool.WRITE, Tool.EDIT, Tool.RUN
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One use of a tool that the request offers, under its own names."""
+    """One call of an offered tool, with the tool's own names."""
 
     name: str
     input: dict[str, Any]
@@ -26,7 +26,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """What the model answers: a text, and the tools to use; without any, its turn is over."""
+    """The model's answer: a text, and tool calls; without any, its turn is over."""
 
     text: str = ""
     uses: tuple[ToolUse, ...] = ()
@@ -36,7 +36,7 @@ Arguments = Callable[[Mapping[str, str]], dict[str, Any]]
 
 
 def _renamed(fixed: Mapping[str, Any] | None = None, **names: str) -> Arguments:
-    """Return what gives each argument its name in the program, and adds the fixed ones."""
+    """Return a function that renames the arguments and adds the fixed ones."""
     return lambda given: {**{names[key]: given[key] for key in names}, **(fixed or {})}
 
 
@@ -44,7 +44,7 @@ _DESCRIBED = {"description": "Run a command"}
 _CLAUDE_EDIT = _renamed(path="file_path", old="old_string", new="new_string")
 _OPENCODE_EDIT = _renamed(path="filePath", old="oldString", new="newString")
 
-# For each tool, the names it goes by: Claude Code, Gemini CLI, OpenCode, Codex. Names are unlike.
+# The names of each tool in Claude Code, Gemini CLI, OpenCode and Codex. All names are different.
 _NAMES: Mapping[Tool, Mapping[str, Arguments]] = {
     _RUN: {
         "Bash": _renamed(_DESCRIBED, command="command"),
@@ -71,19 +71,19 @@ _NAMES: Mapping[Tool, Mapping[str, Arguments]] = {
     },
 }
 
-# Qwen Code's tools for files take absolute paths, which a script cannot know: its shell does it.
+# Qwen Code's file tools need absolute paths, which a script cannot know, so its shell is used.
 _WANTS_ABSOLUTE_PATHS = frozenset({"edit", "read_file", "run_shell_command"})
 
 
 def can_write(tools: frozenset[str]) -> bool:
-    """Tell whether an agent with these tools can write a file."""
+    """Return whether an agent with these tools can write a file."""
     return _find(Tool.WRITE, tools) is not None or _find(Tool.RUN, tools) is not None
 
 
 def use_tools(reply: Reply, tools: frozenset[str]) -> ModelTurn:
-    """Return `reply` with its calls in the tools that the request offers.
+    """Return `reply` with its calls as calls of the offered tools.
 
-    What none of them can do is left out.
+    Calls that no offered tool can do are left out.
     """
     uses = (_use(call, tools) for call in reply.calls)
     return ModelTurn(reply.text, tuple(use for use in uses if use))

@@ -1,6 +1,6 @@
-"""The OpenAI Chat Completions API, as the scripted model speaks it.
+"""The OpenAI Chat Completions API of the scripted model.
 
-It owns that API's forms of requests, completions and chunks. It must not know scripts or sockets.
+Owns the API's formats: requests, completions and chunks. It must not know scripts or sockets.
 """
 
 import json
@@ -28,11 +28,11 @@ class OpenAiChat:
     """See `model_dialect.Dialect`."""
 
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:  # noqa: ARG002
-        """The API is told by its path."""
+        """Recognize the API by its path."""
         return path == _PATH
 
     def route(self, method: str, path: str) -> Operation | None:
-        """Completions only."""
+        """Offer completions only."""
         return Operation.CONVERSE if (method, path) == ("POST", _PATH) else None
 
     def key_of(self, headers: Mapping[str, str]) -> str:
@@ -40,14 +40,14 @@ class OpenAiChat:
         return openai_forms.bearer_key(headers)
 
     def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
-        """Any model whose name begins with `gpt-` is there."""
+        """Parse a request; every model whose name begins with `gpt-` exists."""
         conversation = read_conversation(body)
         return MessageRequest(
             conversation, body, openai_forms.known_model(body), bool(body.get("stream"))
         )
 
     def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
-        """Return one completion with text and uses of tools."""
+        """Return one completion with text and tool calls."""
         message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
         calls = _calls(asked, turn)
         if calls:
@@ -60,7 +60,7 @@ class OpenAiChat:
         }
 
     def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
-        """Yield the chunks; one with the usage only where the request wants it."""
+        """Yield the chunks, with a chunk for the usage only if the request asks for it."""
         head = _head(asked, "chat.completion.chunk")
         for delta, finish in _deltas(asked, turn):
             choice = {"index": 0, "delta": delta, "finish_reason": finish}
@@ -70,7 +70,7 @@ class OpenAiChat:
         yield b"data: [DONE]\n\n"
 
     def count(self, asked: MessageRequest) -> dict[str, Any]:
-        """Return the input's tokens, although the API has no path for it."""
+        """Return the number of input tokens, although the API has no path for it."""
         return {"prompt_tokens": _usage(asked, ModelTurn())["prompt_tokens"]}
 
     def models(self) -> dict[str, Any]:
@@ -78,12 +78,12 @@ class OpenAiChat:
         return openai_forms.models_page()
 
     def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
-        """Say why, and with a limit also how long it holds."""
+        """Return the error; for a rate limit it also says how long the limit lasts."""
         return openai_forms.refuse(refusal)
 
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
-    """Find the latest brief in a request, and the results of each turn since."""
+    """Return the latest brief in a request, and the results of each turn since then."""
     brief, briefs, turns, instructions = "", 0, [], []
     for message in body["messages"]:
         text = openai_forms.text_of(message.get("content"))

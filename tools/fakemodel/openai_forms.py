@@ -1,4 +1,4 @@
-"""What both OpenAI APIs of the scripted model have in common: key, models, errors, usage.
+"""The common parts of both OpenAI APIs of the scripted model: key, models, errors and usage.
 
 It must not know messages, scripts or sockets.
 """
@@ -43,13 +43,13 @@ _ERRORS: Mapping[ApiRefusalReason, tuple[int, str, str | None, str]] = {
 
 
 def bearer_key(headers: Mapping[str, str]) -> str:
-    """Return the key, which is a bearer token, or an empty text."""
+    """Return the key, which is a bearer token, or an empty string."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key if scheme.lower() == "bearer" else ""
 
 
 def known_model(body: dict[str, Any]) -> str:
-    """Return the model that is asked for: any that begins with `gpt-`. Raises RefusedError."""
+    """Return the requested model. Raises ApiRefusedError unless it begins with `gpt-`."""
     model = str(body.get("model", ""))
     if not model.startswith("gpt-"):
         raise ApiRefusedError(
@@ -65,7 +65,7 @@ def models_page() -> dict[str, Any]:
 
 
 def refuse(refusal: ApiRefusal) -> ErrorAnswer:
-    """Say why, and with a limit also how long it holds."""
+    """Return the error; for a rate limit it also says how long the limit lasts."""
     status, kind, code, usual = _ERRORS[refusal.reason]
     headers = {}
     if refusal.retry_after is not None:
@@ -79,18 +79,18 @@ def refuse(refusal: ApiRefusal) -> ErrorAnswer:
 
 
 def seed_of(conversation: object) -> str:
-    """Return what an answer's identifiers are made of: the same for the same conversation."""
+    """Return the seed of an answer's identifiers: the same for the same conversation."""
     return hashlib.sha256(json.dumps(conversation).encode()).hexdigest()
 
 
 def input_tokens(fixed: object, items: list[dict[str, Any]], answered: int) -> tuple[int, int]:
-    """Return the tokens of a request, and how many of them were cached: all that was answered."""
+    """Return the tokens of a request, and how many are cached: those up to the last answer."""
     cached = count_tokens([fixed, items[:answered]]) if answered else 0
     return count_tokens([fixed, items]), cached
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message or of a tool's answer, which may come in parts."""
+    """Return the text of a message or of a tool's result, which may consist of parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -99,7 +99,7 @@ def text_of(content: object) -> str:
 
 
 def said_by_user(content: object) -> str:
-    """Return the text of a user's message without what the agent program has put into it."""
+    """Return the text of a user message without the parts that the agent's program generated."""
     texts = _texts(content) if isinstance(content, list) else [text_of(content)]
     return "\n".join(text for text in texts if not is_made_up(text))
 

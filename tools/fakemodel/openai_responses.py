@@ -1,6 +1,6 @@
-"""The OpenAI Responses API, as the scripted model speaks it.
+"""The OpenAI Responses API of the scripted model.
 
-It owns that API's forms of requests, responses and events. It must not know scripts or sockets.
+Owns the API's formats: requests, responses and events. It must not know scripts or sockets.
 """
 
 import json
@@ -27,9 +27,9 @@ _ROUTES = {
     ("POST", "/v1/responses/input_tokens"): Operation.COUNT,
     ("GET", "/v1/models"): Operation.MODELS,
 }
-# What Codex says in the user's place.
+# The beginnings of user messages that Codex itself has generated.
 _ADDED = ("<environment_context>", "# AGENTS.md instructions", "<user_instructions>")
-# Some models are offered one tool whose programs call the others; each can be called by itself.
+# Codex offers some models one tool whose programs call the others; each can be called directly.
 _NESTED = {"exec": "exec_command"}
 
 
@@ -37,12 +37,12 @@ class OpenAiResponses:
     """See `model_dialect.Dialect`."""
 
     def claims(self, path: str, headers: Mapping[str, str]) -> bool:
-        """The API is told by its paths, the list of models by the form of the key."""
+        """Recognize the API by its paths, and the list of models by the header of the key."""
         is_list = path == "/v1/models" and "authorization" in headers
         return path.startswith("/v1/responses") or is_list
 
     def route(self, method: str, path: str) -> Operation | None:
-        """Responses, a count of their tokens, and the models."""
+        """Offer responses, a count of their tokens, and the list of models."""
         return _ROUTES.get((method, path))
 
     def key_of(self, headers: Mapping[str, str]) -> str:
@@ -50,27 +50,27 @@ class OpenAiResponses:
         return openai_forms.bearer_key(headers)
 
     def read(self, path: str, body: dict[str, Any]) -> MessageRequest:  # noqa: ARG002 - the body says it all
-        """Any model whose name begins with `gpt-` is there."""
+        """Parse a request; every model whose name begins with `gpt-` exists."""
         conversation = read_conversation(body)
         return MessageRequest(
             conversation, body, openai_forms.known_model(body), bool(body.get("stream"))
         )
 
     def message(self, asked: MessageRequest, turn: ModelTurn) -> dict[str, Any]:
-        """Return one response with a message and calls of functions."""
+        """Return one response with a message and function calls."""
         items = _output(asked, turn)
         usage = _usage(asked, items)
         return {**_head(asked), "status": "completed", "output": items, "usage": usage}
 
     def stream(self, asked: MessageRequest, turn: ModelTurn) -> Iterator[bytes]:
-        """Yield the events, each named by its type and numbered."""
+        """Yield the events, each with its type as its name and with a number."""
         numbers = count()
         for event in _events(asked, self.message(asked, turn)):
             numbered = {**event, "sequence_number": next(numbers)}
             yield f"event: {event['type']}\ndata: {json.dumps(numbered)}\n\n".encode()
 
     def count(self, asked: MessageRequest) -> dict[str, Any]:
-        """Return the input's tokens."""
+        """Return the number of input tokens."""
         tokens = _usage(asked, [])["input_tokens"]
         return {"object": "response.input_tokens", "input_tokens": tokens}
 
@@ -79,12 +79,12 @@ class OpenAiResponses:
         return openai_forms.models_page()
 
     def refuse(self, refusal: ApiRefusal, now: datetime) -> ErrorAnswer:  # noqa: ARG002
-        """Say why, and with a limit also how long it holds."""
+        """Return the error; for a rate limit it also says how long the limit lasts."""
         return openai_forms.refuse(refusal)
 
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
-    """Find the latest brief in a request, and the results of each turn since."""
+    """Return the latest brief in a request, and the results of each turn since then."""
     brief, briefs, turns, instructions = "", 0, [], [str(body.get("instructions") or "")]
     tools, is_calling = _names(body.get("tools")), False
     for item in _items(body):
@@ -119,7 +119,7 @@ def _text_of(item: Mapping[str, Any]) -> str:
 
 
 def _names(tools: Iterable[dict[str, Any]] | None) -> set[str]:
-    """Return the names of tools, with those in a namespace."""
+    """Return the names of tools, including those in a namespace."""
     names: set[str] = set()
     for tool in tools or ():
         names |= _names(tool["tools"]) if "tools" in tool else {str(tool.get("name"))}
@@ -192,7 +192,7 @@ def _call_events(place: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[s
 
 def _usage(asked: MessageRequest, items: list[dict[str, Any]]) -> dict[str, Any]:
     given = _items(asked.body)
-    # What the request before held is cached: all up to the model's last item.
+    # The content of the request before is cached: everything up to the model's last item.
     answered = max(
         (
             place
