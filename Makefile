@@ -1,4 +1,4 @@
-# What can be done here: `make help`.
+# `make help` lists the targets.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -8,29 +8,29 @@ UV_VERSION := 0.13.9
 CLUSTER ?= own
 MODEL ?= scripted
 INSTALL ?= helm
-# How many files at a time, and that the longest begin first: tests/conftest.py.
-SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
+# How many test files run at a time, and the slowest ones first: see tests/conftest.py.
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-down test check unit slow apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
 
-help: ## Show what can be done
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## See a real cluster run a real package (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
+demo: ## Run a package on a real cluster (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
 	@python3 tools/demo --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
 
-demo-down: ## Remove the demo's cluster and everything it left (CLUSTER=current: what it put on yours)
+demo-down: ## Remove the demo and its cluster (CLUSTER=current: only the demo, from your cluster)
 ifeq ($(CLUSTER),current)
 	@python3 tools/demo --cluster current --remove
 else
 	@python3 tools/singlenode down demo
 endif
 
-test: ## Run the tests but those of test-matrix: lint, types, contracts, unit, API server, end to end
+test: ## Run check and all tests except those of test-matrix
 	@tools/test.sh
 
-check: .venv/.ready ## Format, lint, types, import contracts, generated files
+check: .venv/.ready ## Check format, lint, types, import contracts and generated files
 	.venv/bin/ruff format --check --quiet .
 	.venv/bin/ruff check --quiet .
 	.venv/bin/mypy
@@ -39,35 +39,35 @@ check: .venv/.ready ## Format, lint, types, import contracts, generated files
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
 	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate --check docs
 
-unit: .venv/.ready ## The tests that need no cluster, but those of slow
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m "not slow and not apiserver and not cluster"
+unit: .venv/.ready ## Run the tests that need no cluster, except those of slow
+	$(PYTHON) -m pytest -q $(PARALLEL) -m "not slow and not apiserver and not cluster"
 
-slow: .venv/.ready ## The real agent programs, floods, many packages at once, an operator that dies at every write
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) -m slow
+slow: .venv/.ready ## Run the slow tests: real agent programs, floods, many packages, an operator that crashes at every write
+	$(PYTHON) -m pytest -q $(PARALLEL) -m slow
 
-apiserver: .venv/.ready ## The tests on a real etcd and API server
+apiserver: .venv/.ready ## Run the tests on a real etcd and API server
 	$(PYTHON) -m pytest -q -m apiserver
 
-e2e: .venv/.ready ## The tests on a real node
+e2e: .venv/.ready ## Run the tests on a real node
 	$(PYTHON) -m pytest -q -m cluster
 
 .PHONY: e2e-kind
-e2e-kind: ## The demo on a kind cluster made for it (needs docker, kind, kubectl and helm)
+e2e-kind: ## Run the demo on a new kind cluster (needs docker, kind, kubectl and helm)
 	@tools/demo/kind.sh
 
-test-matrix: .venv/.ready ## What takes long: agents x kinds of answers in pods, 200 subtasks, an outage
+test-matrix: .venv/.ready ## Run the long tests: each agent with each kind of answer in pods, 200 subtasks, an outage
 	$(PYTHON) -m pytest -q tests/apiserver/full_history.py tests/e2e/full_matrix.py \
 	  tests/e2e/full_scale.py tests/e2e/full_outage.py
 
-kueue: ## Build Kueue's controller for its tests, which run in CI and wherever it is built (10 minutes)
+kueue: ## Build Kueue's controller, which its tests need (10 minutes)
 	@python3 tools/singlenode install --only kueue
 
-bench: .venv/.ready ## Measure the hand-over against bare Jobs; writes build/bench.json
+bench: .venv/.ready ## Measure the time between subtasks, compared with bare Jobs; write build/bench.json
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.handover
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.first_byte
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.orientation
 
-crds: .venv/.ready ## Write crds/, and the chart's copy of it, from the models
+crds: .venv/.ready ## Write crds/ and the chart's copy of it from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
 
@@ -75,17 +75,17 @@ docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the d
 	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate docs
 	PYTHONPATH=.:controller $(PYTHON) -m deploy.monitoring.dashboard charts/afresh/dashboards/afresh.json
 
-site: .venv/.ready ## Build the site of docs/ into build/site; a broken link fails
+site: .venv/.ready ## Build the site of docs/ into build/site; fail on a broken link
 	@PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.site
 
-manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm: tools/singlenode install)
+manifests: .venv/.ready ## Write deploy/manifests from the charts (needs Helm; tools/singlenode install builds it)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.manifests
 
 fmt: .venv/.ready ## Format the code
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix --quiet .
 
-clean: ## Remove what was built here
+clean: ## Remove .venv, build and dist
 	rm -rf .venv build dist
 
 .venv/.ready: pyproject.toml tools/requirements/dev.txt
@@ -114,5 +114,5 @@ changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (
 	@PYTHONPATH=. $(PYTHON) -m tools.release.changelog "$(VERSION)"
 	@$(MAKE) --no-print-directory docs manifests
 
-release: .venv/.ready ## Build everything that a release has into dist/ (VERSION=1.2.3; as root)
+release: .venv/.ready ## Build all files of a release into dist/ (VERSION=1.2.3; as root)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.build "$(VERSION)"

@@ -1,1 +1,1 @@
-"""Tools of this project: no part of what is installed, which imports none of them."""
+"""Tools of this project. They are not part of the installed package, which never imports them."""

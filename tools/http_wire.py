@@ -1,4 +1,4 @@
-"""HTTP as both demo servers speak it: bodies in pieces, chunked answers, secrets in files.
+"""The common HTTP of both demo servers: bodies in pieces, chunked answers, secrets in files.
 
 It must not know git, models or scripts.
 """
@@ -24,14 +24,14 @@ _HEX = re.compile(rb"[0-9a-fA-F]{1,8}")
 
 
 class BrokenBodyError(Exception):
-    """The client's body ended early, or its framing makes no sense."""
+    """The client's body ended early, or its framing is invalid."""
 
 
 def body_pieces(headers: Message, stream: BufferedIOBase) -> Iterator[bytes]:
     """Yield a request's body in pieces of at most 64 KiB.
 
-    Understands Content-Length and chunked transfer encoding; a request with neither has no body.
-    Raises BrokenBodyError, which leaves the connection unfit for another request.
+    Supports Content-Length and chunked transfer encoding; a request with neither has no body. After
+    a BrokenBodyError the connection cannot be used for another request.
     """
     encoding = headers.get("transfer-encoding", "").strip().lower()
     if encoding == "chunked":
@@ -57,7 +57,7 @@ def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
         if stream.readline(_LINE_BYTES).strip():
             raise BrokenBodyError("a chunk is longer than it says")
     while stream.readline(_LINE_BYTES).strip():
-        pass  # Trailers say nothing that the servers need.
+        pass  # The servers need no trailer fields.
 
 
 def _chunk_size(line: bytes) -> int:
@@ -68,14 +68,15 @@ def _chunk_size(line: bytes) -> int:
 
 
 def read_secret(path: Path) -> bytes:
-    """Return what `path` holds, without the line end that editors add."""
+    """Return the content of `path` without the line end that editors add."""
     return path.read_bytes().rstrip(b"\r\n")
 
 
 def is_secret(given: bytes, path: Path) -> bool:
-    """Tell whether `given` is the secret in `path`, in constant time.
+    """Return whether `given` is the secret in `path`; takes constant time.
 
-    The file is read each time, so a rotated Secret counts at once. An empty one fits nothing.
+    The file is read each time, so that a rotated Secret takes effect at once. An empty secret never
+    matches.
     """
     secret = read_secret(path)
     return hmac.compare_digest(given, secret) and secret != b""
@@ -97,7 +98,7 @@ class WireHandler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def start_answer(self, status: int, headers: dict[str, str]) -> None:
-        """Send the status line and `headers`; the body is up to the caller."""
+        """Send the status line and `headers`; the caller sends the body."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -122,12 +123,12 @@ class WireHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the inherited name
         """Print one line about a request, without its query, headers or body."""
-        # A client's bytes must not move the cursor of whoever reads the log.
+        # A client's bytes must not control the terminal of a person who reads the log.
         line = "".join(char if char.isprintable() else "?" for char in format % args)
         print(f"{self.log_date_time_string()} {line}", flush=True)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:  # noqa: ARG002 - inherited
-        """Log a request when its answer begins, probes left out."""
+        """Log a request when its answer begins, except probes."""
         path = getattr(self, "path", "").partition("?")[0]
         if path != "/healthz":
             self.log_message("%s", f"{self.command} {path} {int(code)}")
@@ -144,7 +145,7 @@ class WireServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: object,
     ) -> None:
-        """Pass over clients that went away; report anything else as it stands."""
+        """Ignore clients that closed the connection; report any other error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError | BrokenBodyError):
             super().handle_error(request, client_address)
 
@@ -159,5 +160,5 @@ def serve_until_term(server: WireServer) -> None:
 
 
 def _leave(_number: int, _frame: object) -> NoReturn:
-    # Not SystemExit: tidying up could wait for a thread that is in the middle of a line of the log.
+    # Not SystemExit: its cleanup could wait for a thread that is writing to the log.
     os._exit(0)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the directory that holds prometheus and promtool. Where there are none, unpacks Debian's
-# package into the cache without installing it, so that no service is set up or started.
+# Prints the directory of prometheus and promtool. If they are missing, unpacks Debian's package into
+# the cache without installing it, so that no service is set up or started.
 set -eu
 if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
     dirname "$(command -v promtool)"
@@ -8,7 +8,7 @@ if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
 fi
 home=${XDG_CACHE_HOME:-$HOME/.cache}/afresh/prometheus
 mkdir -p "$home"
-# Tests that run side by side ask at once: the second finds what the first has unpacked.
+# Tests that run in parallel call this at the same time: the second one waits for the first.
 exec 9>"$home/lock"
 flock 9
 if [ ! -x "$home/usr/bin/promtool" ]; then

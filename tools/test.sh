@@ -1,13 +1,13 @@
 #!/bin/bash
-# Runs the tests but the long ones of `make test-matrix`: those on a node beside those that need
-# none, since the former mostly wait. What the former print comes last. Where the machine cannot run
-# a cluster, says why and leaves those tests out; with CI=true that is a failure.
+# Runs all tests except the long ones of `make test-matrix`: those on a node in parallel with those
+# that need none, since the former mostly wait. The output of the former is printed last. If the
+# machine cannot run a cluster, prints why and leaves those tests out; with CI=true that is a failure.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 quick="not cluster"
 if why=$(python3 tools/singlenode check 2>&1); then
     python3 tools/singlenode install
-    # Ten minutes of building that a contributor is not asked for; its tests are left out without it.
+    # Takes ten minutes, so that contributors need not build it; its tests are then left out.
     if [ "${CI:-}" = true ]; then python3 tools/singlenode install --only kueue; fi
     # Other shells, a real Git LFS client, and real SSH and web servers, for the tests of the episode.
     missing=()
@@ -18,7 +18,7 @@ if why=$(python3 tools/singlenode check 2>&1); then
         echo "installing ${missing[*]} ..." >&2
         export DEBIAN_FRONTEND=noninteractive
         apt=(apt-get -o DPkg::Lock::Timeout=600 -q)
-        # The lists of a fresh machine are empty.
+        # The package lists of a new machine are empty.
         "${apt[@]}" install -y "${missing[@]}" >/dev/null 2>&1 ||
             { "${apt[@]}" update >/dev/null; "${apt[@]}" install -y "${missing[@]}" >/dev/null; }
     fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv with the pinned tools; installs uv into the cache if there is none.
+# Creates .venv with the pinned tools; installs uv into the cache if it is missing.
 # Usage: tools/venv.sh UV_VERSION
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ if [ -z "$uv" ]; then
         if ! python3 -m venv "$cache/uv-$version" 2>/dev/null; then
             apt-get install -y -q python3-venv >/dev/null 2>&1 ||
                 { apt-get update -q && apt-get install -y -q python3-venv; } >/dev/null 2>&1 ||
-                { echo "python3 has no venv: install the package python3-venv." >&2; exit 1; }
+                { echo "python3 has no module venv: install the package python3-venv." >&2; exit 1; }
             python3 -m venv "$cache/uv-$version"
         fi
         "$cache/uv-$version/bin/pip" install --quiet "uv==$version"

@@ -26,7 +26,7 @@ VARIABLES = (
 
 
 def dashboard() -> dict[str, Any]:
-    """Return the dashboard in Grafana's form."""
+    """Return the dashboard in Grafana's format."""
     return {
         "title": "Afresh",
         "uid": "afresh",
@@ -42,7 +42,7 @@ def dashboard() -> dict[str, Any]:
 
 
 def text() -> str:
-    """Return the dashboard as the chart holds it."""
+    """Return the text of the dashboard's file in the chart."""
     return json.dumps(dashboard(), indent=1) + "\n"
 
 
@@ -70,7 +70,7 @@ def _variable(label: str, series: str) -> dict[str, Any]:
 
 
 def _panels() -> Iterator[dict[str, Any]]:
-    """The rows one under the other; the panels of each from left to right."""
+    """Yield the rows from top to bottom, and the panels of each from left to right."""
     top = 0
     for title, panels in ROWS:
         place = {"x": 0, "y": top, "w": COLUMNS, "h": 1}

@@ -1,7 +1,7 @@
-"""What the dashboard shows: rows of panels, each with its expressions. Knows nothing of Grafana.
+"""The rows of the dashboard's panels, each with its expressions. Knows nothing about Grafana.
 
-`$cluster`, `$job`, `$namespace` and `$agent_class` are what the reader has chosen to see. The first
-is a label that a Prometheus of several clusters adds; where it is absent, `.*` matches it too.
+`$cluster`, `$job`, `$namespace` and `$agent_class` are the selections of the dashboard's user.
+Prometheus adds the label `cluster` if it serves several clusters; if it is absent, `.*` matches too.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NAMESPACE = f'{OPERATORS}, namespace=~"$namespace"'
 CLASS = f'{OPERATORS}, agent_class=~"$agent_class"'
 LOOP = f'{OPERATORS}, controller="workpackage"'
 RANGE = "$__rate_interval"
-# Whatever Grafana's window is: episodes take minutes, and a rate of seconds would show nothing.
+# Independent of Grafana's window: episodes take minutes, and a rate over seconds would be empty.
 HOUR = "1h"
 # The pods of episodes, among all that have a container called agent.
 # Several clusters may have a pod of one name.
@@ -25,10 +25,10 @@ OPERATOR = f"on (cluster, job, instance) group_left () afresh_build_info{{{OPERA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One picture. `queries` are pairs of an expression and its legend.
+    """One panel. `queries` are pairs of an expression and its legend.
 
-    `kind` is the type that Grafana has for it. `rare`: it has no data unless something special has
-    happened, or something else than Afresh is scraped.
+    `kind` is Grafana's type of the panel. `rare`: it has no data unless something unusual has
+    happened, or metrics of other programs are scraped.
     """
 
     title: str
@@ -51,32 +51,32 @@ def _quantiles(name: str, labels: str) -> tuple[tuple[str, str], ...]:
 
 
 NOW = (
-    _stat("Episodes now", "Jobs that run.", f'sum(afresh_live_episodes{{{OWN}, state="running"}}) '
+    _stat("Episodes now", "Running Jobs.", f'sum(afresh_live_episodes{{{OWN}, state="running"}}) '
           "or vector(0)"),
-    _stat("Packages at work", "Phase Running or Queued.",
+    _stat("Packages at work", "Packages in phase Running or Queued.",
           f'sum(afresh_packages{{{OWN}, phase=~"Running|Queued"}}) or vector(0)'),
-    _stat("Packages for a person", "Stalled, NeedsReview or Failed: somebody has to act.",
+    _stat("Packages for a person", "Stalled, NeedsReview or Failed: a person must act.",
           f'sum(afresh_packages{{{OWN}, phase=~"Stalled|NeedsReview|Failed"}}) or vector(0)'),
     _stat("Gates closed", "Credentials whose provider refuses requests now.",
           f'count(afresh_gate_open{{{NAMESPACE}}} == 0) or vector(0)'),
-    _stat("Cost of a day", "What ended episodes of the last 24 hours cost.",
+    _stat("Cost of a day", "The cost of episodes that ended in the last 24 hours.",
           f"sum(increase(afresh_cost_usd_total{{{OWN}}}[1d]))", "currencyUSD"),
-    _stat("Overhead of a day", "The share of time beside setup, agent and acceptance command.",
+    _stat("Overhead of a day", "The share of time outside setup, agent and acceptance command.",
           f'sum(increase(afresh_episode_seconds_total{{{OWN}, kind="overhead"}}[1d])) '
           f"/ sum(increase(afresh_episode_seconds_total{{{OWN}}}[1d]))", "percentunit"),
 )  # fmt: skip
 
 PACKAGES = (
-    Panel(title="Packages by phase", text="Those that there are.", stacked=True,
+    Panel(title="Packages by phase", text="The existing packages.", stacked=True,
           queries=((f"sum by (phase) (afresh_packages{{{OWN}}})", "{{phase}}"),)),
-    Panel(title="Subtasks by phase", text="Those of the packages that there are.", stacked=True,
+    Panel(title="Subtasks by phase", text="The subtasks of existing packages.", stacked=True,
           queries=((f"sum by (phase) (afresh_subtasks{{{OWN}}})", "{{phase}}"),)),
-    Panel(title="Why packages are where they are", text="By the reason of the condition Ready.",
+    Panel(title="Packages by reason", text="By the reason of the condition Ready.",
           queries=((f"sum by (reason) (afresh_packages{{{OWN}}})", "{{reason}}"),)),
 )  # fmt: skip
 
 EPISODES = (
-    Panel(title="Ends of an hour by outcome", text="Ended episodes.", stacked=True,
+    Panel(title="Outcomes of an hour", text="Episodes that ended, by outcome.", stacked=True,
           queries=((f"sum by (outcome) (increase(afresh_episodes_total{{{OWN}}}[{HOUR}])) > 0",
                     "{{outcome}}"),)),
     Panel(title="Success of an hour", text="The share of ended episodes, by class.",
@@ -84,24 +84,24 @@ EPISODES = (
           queries=((f'sum by (agent_class) (increase(afresh_episodes_total{{{OWN}, '
                     f'outcome="Success"}}[{HOUR}])) / sum by (agent_class) '
                     f"(increase(afresh_episodes_total{{{OWN}}}[{HOUR}]))", "{{agent_class}}"),)),
-    Panel(title="Live episodes and limits", text="By class, with what it may have at once.",
+    Panel(title="Live episodes and limits", text="By class, with the limit of the class.",
           rare=True,
           queries=((f"sum by (agent_class, state) (afresh_live_episodes{{{OWN}}})",
                     "{{agent_class}} {{state}}"),
                    (f"afresh_agent_class_max_concurrent_episodes{{{CLASS}}}",
                     "{{agent_class}} limit"))),
     Panel(title="Episodes by runtime class",
-          text="Every episode is confined; one with a runtime class is in a sandbox besides.",
+          text="Every episode is confined; one with a runtime class also runs in a sandbox.",
           stacked=True, unit="percentunit",
           queries=((f"sum by (runtime_class) (increase(afresh_episodes_total{{{OWN}}}[1d])) "
                     f"/ ignoring (runtime_class) group_left () sum (increase("
                     f"afresh_episodes_total{{{OWN}}}[1d]))", "{{runtime_class}}"),)),
-    Panel(title="Packages by context mode", text="The share of those that there are.",
+    Panel(title="Packages by context mode", text="The share of the existing packages.",
           stacked=True, unit="percentunit",
           queries=((f"sum by (context_mode) (afresh_packages{{{OWN}}}) "
                     f"/ ignoring (context_mode) group_left () sum (afresh_packages{{{OWN}}})",
                     "{{context_mode}}"),)),
-    Panel(title="Exhausted contexts of a day", text="Fresh contexts are to have none.",
+    Panel(title="Exhausted contexts of a day", text="There should be none with fresh contexts.",
           queries=((f'sum by (context_mode) (increase(afresh_episodes_total{{{OWN}, '
                     'outcome="ContextExhausted"}[1d]))', "{{context_mode}}"),)),
 )  # fmt: skip
@@ -131,17 +131,17 @@ MODELS = (
                    )),
 )  # fmt: skip
 
-# What the kubelets tell of the episodes while they run, at /metrics/cadvisor; all but the limit
-# also at /metrics/resource. Where both are scraped, one is enough.
+# The kubelets' metrics of running episodes, at /metrics/cadvisor; all but the limit are also at
+# /metrics/resource. If both are scraped, the expressions use one of them.
 PODS = (
-    Panel(title="Memory of agents", text="Working set, the ten that use most.", unit="bytes",
+    Panel(title="Memory of agents", text="Working set of the ten largest.", unit="bytes",
           rare=True,
           queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
                     f"{OURS}))", "{{namespace}} {{pod}}"),)),
-    Panel(title="CPU of agents", text="Cores, the ten that use most.", rare=True,
+    Panel(title="CPU of agents", text="Cores used by the ten largest.", rare=True,
           queries=((f"topk(10, max by ({POD}) (rate(container_cpu_usage_seconds_total{{{AGENT}}}"
                     f"[{RANGE}]) {OURS}))", "{{namespace}} {{pod}}"),)),
-    Panel(title="Memory of agents beside their limit",
+    Panel(title="Memory of agents relative to their limit",
           text="At 1 the agent is killed, and the episode ends as OutOfMemory.",
           unit="percentunit", rare=True,
           queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
@@ -161,7 +161,7 @@ OPERATOR_ITSELF = (
                    (f"sum(controller_runtime_max_concurrent_reconciles{{{LOOP}}})", "workers"))),
     Panel(title="Wait in the queue", text="How long a package waits for a worker.", unit="s",
           queries=_quantiles("workqueue_queue_duration_seconds", LOOP)),
-    Panel(title="Requests to the API server", text="By status code, watches aside.", unit="reqps",
+    Panel(title="Requests to the API server", text="By status code, without watches.", unit="reqps",
           queries=((f"sum by (code) (rate(rest_client_requests_total[{RANGE}]) * {OPERATOR})",
                     "{{code}}"),)),
     Panel(title="Memory of the operator", text="Resident, by replica.", unit="bytes",

@@ -59,7 +59,7 @@ def test_a_namespace_that_is_not_the_demos_is_never_deleted(cluster: Cluster, de
         cluster.kubectl("label", "namespace", DEMO, f"{label}=afresh-demo")
 
     assert done.returncode != 0
-    assert "The namespace afresh-demo is not the demo's" in done.stderr
+    assert "The demo did not create the namespace afresh-demo" in done.stderr
     assert cluster.api.get("namespaces", DEMO)["status"]["phase"] == "Active"
 
 

@@ -48,7 +48,7 @@ def test_a_target_that_needs_a_version_says_so_in_one_sentence(target: str, tmp_
     )  # fmt: skip
 
     assert done.returncode == 2
-    assert 'error: "" is no version: write three numbers, such as VERSION=1.2.3.' in done.stderr
+    assert 'error: "" is not a version: write three numbers, such as VERSION=1.2.3.' in done.stderr
 
 
 def test_a_run_names_for_each_kind_that_it_leaves_out_the_target_that_runs_it() -> None:

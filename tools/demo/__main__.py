@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Run as a directory: the package is found from the repository.
+# Python runs this folder directly: make the package importable from the repository.
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from tools.demo.run import main  # noqa: E402  # found where the line above says

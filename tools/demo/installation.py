@@ -1,6 +1,6 @@
-"""How the operator gets onto the demo's cluster: by Helm, or by kubectl alone.
+"""Installs the operator on the demo's cluster, with Helm or with kubectl alone.
 
-Must not know the demo's story.
+Must not know the steps of the demo.
 """
 
 import json
@@ -19,14 +19,14 @@ OVERLAY = REPOSITORY / "tools" / "demo" / "manifests" / "kustomization.yaml"
 
 
 def refuse_anothers(target: DemoCluster) -> None:
-    """Raise DemoError where an operator is, in any namespace, that no demo has installed."""
-    # Two would both run every package, and share the names of what belongs to no namespace.
+    """Raise DemoError if any namespace has an operator that the demo did not install."""
+    # Two operators would both run every package, and conflict over cluster-wide names.
     found = json.loads(target.kubectl("get", "deployments", "-A", "-l", OPERATORS, "-o", "json"))
     for item in found["items"]:
         if "started" not in item["spec"]["template"]["metadata"].get("annotations", {}):
             raise DemoError(
-                f"there is an Afresh in {item['metadata']['namespace']} that is not the demo's: "
-                "use another cluster, or your own packages on this one"
+                f"the demo did not install the Afresh in {item['metadata']['namespace']}: "
+                "use another cluster, or run your own packages on this one"
             )
 
 
@@ -46,11 +46,11 @@ def install_with_helm(target: DemoCluster) -> None:
 
 
 def install_with_kustomize(target: DemoCluster) -> None:
-    """Do the same without Helm. Raises DemoError."""
+    """Do the same as `install_with_helm` without Helm. Raises DemoError."""
     with progress.step("installing the operator with kubectl"), tempfile.TemporaryDirectory() as at:
         values = {"IMAGES": target.images, "TAG": target.tag, "STARTED": f"{time.time():.0f}"}
         text = Template(OVERLAY.read_text()).substitute(values)
-        # A base is named by a path from here, and nothing else.
+        # kustomize accepts a base only as a relative path.
         (Path(at) / "base").symlink_to(MANIFESTS)
         (Path(at) / "kustomization.yaml").write_text(text)
         target.kubectl("apply", "--server-side", "--force-conflicts", "-k", at)
@@ -60,7 +60,7 @@ def install_with_kustomize(target: DemoCluster) -> None:
 
 
 def remove_operator(target: DemoCluster) -> None:
-    """Take the operator off, however it was installed; the CRDs stay. Raises DemoError."""
+    """Uninstall the operator, however it was installed; the CRDs stay. Raises DemoError."""
     target.run("helm", "uninstall", "afresh", "--namespace", SYSTEM, "--ignore-not-found")
     target.kubectl(
         "delete", "-k", str(MANIFESTS / "operator"), "--ignore-not-found", "--timeout=120s"

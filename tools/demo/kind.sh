@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the demo on a cluster of kind's that is made for it, and removes the cluster whatever the end.
+# Runs the demo on a new kind cluster, and removes the cluster whether the demo succeeds or fails.
 # Needs docker, kind, kubectl and helm on the PATH.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
@@ -7,7 +7,7 @@ for program in docker kind kubectl helm; do
     command -v "$program" >/dev/null ||
         { echo "make e2e-kind needs $program on the PATH: install it." >&2; exit 1; }
 done
-# One of its own: what is already there stays as it is.
+# A new name, so that existing clusters are not touched.
 name=afresh-e2e-$$
 state=$(mktemp -d)
 export KUBECONFIG=$state/kubeconfig

@@ -1,7 +1,7 @@
 """The demo: a real cluster, a real package, a real coding agent. `make demo` runs this.
 
-Owns the story and its end: exit status 0 only if the package succeeded and every commit that it
-promises is on the branch.
+Owns the steps and the result: the exit status is 0 only if the package succeeded and every commit
+in its status is on the branch.
 """
 
 import argparse
@@ -62,12 +62,12 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--cluster", choices=["own", "current"], default="own",
-        help="own (default): a cluster of the demo's own; current: the kubeconfig's",
+        help="own (default): create a cluster for the demo; current: use the kubeconfig's cluster",
     )  # fmt: skip
     parser.add_argument(
         "--model", choices=["scripted", "real"], default="scripted",
-        help="scripted (default): a model server without a model; real: Anthropic's API, with "
-        "the key in ANTHROPIC_API_KEY and --cluster current",
+        help="scripted (default): a server with scripted answers; real: Anthropic's API, with the "
+        "key in ANTHROPIC_API_KEY; needs --cluster current",
     )  # fmt: skip
     parser.add_argument(
         "--install", choices=sorted(INSTALLERS), default="helm",
@@ -75,11 +75,11 @@ def _options() -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument(
         "--remove", action="store_true",
-        help="with --cluster current: remove what the demo put there",
+        help="with --cluster current: remove what the demo created there",
     )  # fmt: skip
     options = parser.parse_args()
     if options.remove and options.cluster != "current":
-        parser.error("--remove needs --cluster current: the own cluster goes with make demo-down")
+        parser.error("--remove needs --cluster current: make demo-down removes the own cluster")
     if options.model == "real" and options.cluster != "current":
         parser.error("--model real needs --cluster current: the own cluster has no route outside")
     return options
@@ -95,11 +95,11 @@ def _api_key(model: str) -> str:
 
 
 def start_servers(target: DemoCluster, api_key: str) -> None:
-    """Start the demo's namespace anew with its two servers and their secrets."""
+    """Recreate the demo's namespace with its two servers and their Secrets."""
     with progress.step("starting a git server and a model server"):
         _delete_namespace(target)
         _apply(target, "servers.yaml", IMAGES=target.images, TAG=target.tag)
-        # By standard input: a secret on a command line could be read by every user.
+        # Passed on standard input: every user could read a secret on a command line.
         for manifest in (
             _secret("git-credentials", username="afresh", password=secrets.token_urlsafe(24)),
             _secret("model-key", **{"api-key": api_key}),
@@ -112,13 +112,13 @@ def start_servers(target: DemoCluster, api_key: str) -> None:
 
 
 def _remove(target: DemoCluster) -> int:
-    """Take everything of the demo off somebody's cluster but the CRDs, which may be in use."""
+    """Remove the demo from a user's cluster, except the CRDs, which may be in use."""
     refuse_anothers(target)
     with progress.step("removing the demo, its secrets and the operator"):
         _delete_namespace(target)
         target.kubectl("delete", "agentclass", "demo-claude", "--ignore-not-found")
         remove_operator(target)
-    print("The CRDs stay; without other packages, remove them too: kubectl delete -f crds/")
+    print("The CRDs stay. If there are no other packages, remove them: kubectl delete -f crds/")
     return 0
 
 
@@ -129,7 +129,7 @@ def _delete_namespace(target: DemoCluster) -> None:
         return
     labels = json.loads(found)["metadata"].get("labels", {})
     if labels.get("app.kubernetes.io/part-of") != NAMESPACE:
-        raise DemoError(f"The namespace {NAMESPACE} is not the demo's: rename or remove it first.")
+        raise DemoError(f"The demo did not create the namespace {NAMESPACE}: remove it first.")
     target.kubectl("delete", "namespace", NAMESPACE, "--timeout=120s")
 
 
@@ -168,11 +168,13 @@ def _show(target: DemoCluster) -> None:
     print(target.kubectl("get", "wp,st", "-n", NAMESPACE))
     print(_git(target, "log", "--format=%h %an  %s", f"afresh/{PACKAGE}"))
     print(_git(target, "show", f"afresh/{PACKAGE}:.afresh/PLAN.md"))
-    print(f"Look for yourself; it stays until {target.removal}:\n  {target.kubectl_line}")
+    print(
+        f"Everything stays until you run {target.removal}. To look at it:\n  {target.kubectl_line}"
+    )
 
 
 def _judge(target: DemoCluster, package: dict[str, Any]) -> int:
-    """Believe the branch, not the status: every done subtask's commit must be on it."""
+    """Check the branch and not only the status: it must have each finished subtask's commit."""
     status = package["status"]
     commits = set(_git(target, "log", "--format=%H", f"main..afresh/{PACKAGE}").split())
     missing = [item["id"] for item in status["subtasks"] if item.get("commit") not in commits]
@@ -187,7 +189,7 @@ def _judge(target: DemoCluster, package: dict[str, Any]) -> int:
 
 
 def _git(target: DemoCluster, *arguments: str) -> str:
-    """Run git on the git server's own repository."""
+    """Run git on the repository in the git server's pod."""
     return target.kubectl(
         "exec", "-n", NAMESPACE, "deployment/git", "--",
         "git", "-c", "safe.directory=*", "-C", REPOSITORY_DIR, *arguments,
@@ -200,7 +202,7 @@ def _apply(target: DemoCluster, manifest: str, **values: str) -> None:
 
 
 def address(target: DemoCluster, service: str) -> str:
-    """Return the address of a Service as a URL; a cluster without DNS knows it too."""
+    """Return a Service's URL by its IP address, which works in a cluster without DNS too."""
     address = target.kubectl(
         "get", "service", service, "-n", NAMESPACE, "-o", "jsonpath={.spec.clusterIP}"
     )

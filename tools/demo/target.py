@@ -1,6 +1,6 @@
-"""The cluster that the demo runs on: its own, or the one that the kubeconfig names.
+"""The cluster of the demo: one created for it, or the current one of the kubeconfig.
 
-Owns how images get there and how kubectl and helm are called. Must not know the demo's story.
+Owns how images get there and how kubectl and helm are called. Must not know the steps of the demo.
 """
 
 import os
@@ -20,14 +20,15 @@ IMAGES = ("runner", "operator", "agent-claude", "demo")
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message is one sentence with the remedy."""
+    """The demo cannot continue; the message is one sentence with what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoCluster:
-    """A cluster: the words before `kubectl` and `helm`, and where its images come from.
+    """A cluster: the command prefix of `kubectl` and `helm`, and the registry of its images.
 
-    Of a person: `kubectl_line` looks at the packages, `removal` takes the demo away again.
+    For the user, `kubectl_line` is the command that shows the packages, and `removal` the command
+    that removes the demo.
     """
 
     prefix: tuple[str, ...]
@@ -37,7 +38,7 @@ class DemoCluster:
     removal: str
 
     def run(self, *command: str, text: str | None = None) -> str:
-        """Run a command against the cluster and return what it prints. Raises DemoError."""
+        """Run a command against the cluster and return its output. Raises DemoError."""
         done = subprocess.run(
             [*self.prefix, *command], input=text, capture_output=True, text=True, check=False
         )
@@ -47,18 +48,18 @@ class DemoCluster:
         return done.stdout
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
-        """Run kubectl and return what it prints. Raises DemoError."""
+        """Run kubectl and return its output. Raises DemoError."""
         return self.run("kubectl", *arguments, text=text)
 
     def start(self, *command: str) -> subprocess.Popen[str]:
-        """Start a command against the cluster; what it prints goes to the terminal."""
+        """Start a command against the cluster; its output goes to the terminal."""
         return subprocess.Popen([*self.prefix, *command], text=True)
 
 
 def own(name: str, images: tuple[str, ...]) -> DemoCluster:
-    """Start a cluster called `name` and load `images` into it; ends the program if that fails."""
+    """Start a cluster with this name and load images into it. Ends the program if that fails."""
     _cluster_tool(("check",))
-    # Compiling Kubernetes and building images use different things for much of the time.
+    # In parallel: compiling Kubernetes and building images mostly use different resources.
     _cluster_tool(("install",), ("images", *images))
     _cluster_tool(("up", name))
     _cluster_tool(("load", name, *images))
@@ -74,7 +75,7 @@ def own(name: str, images: tuple[str, ...]) -> DemoCluster:
 
 
 def current() -> DemoCluster:
-    """Use the cluster that the kubeconfig names and give it images. Raises DemoError."""
+    """Return the kubeconfig's current cluster, with the images loaded. Raises DemoError."""
     target = using_current()
     context = target.kubectl("config", "current-context").strip()
     if "IMAGES" not in os.environ:
@@ -84,7 +85,7 @@ def current() -> DemoCluster:
 
 
 def using_current() -> DemoCluster:
-    """Return the cluster that the kubeconfig names. Raises DemoError if that cannot be."""
+    """Return the kubeconfig's current cluster. Raises DemoError if a program is missing."""
     for program in ("kubectl", "helm"):
         if shutil.which(program) is None:
             raise DemoError(f"CLUSTER=current needs {program} on the PATH: install it.")
@@ -100,7 +101,7 @@ def using_current() -> DemoCluster:
 
 
 def _bring_images(context: str, tag: str) -> None:
-    """Build the images and hand them to a cluster of containers on this machine."""
+    """Build the images and load them into a cluster that runs in containers on this machine."""
     kind, _, cluster = context.partition("-")
     loaders = {
         "kind": ("kind", "load", "docker-image", "--name", cluster),
@@ -129,7 +130,7 @@ def _call(*command: str) -> None:
 
 
 def _cluster_tool(*calls: tuple[str, ...]) -> None:
-    """Run commands of the cluster tool side by side; they print their progress and errors."""
+    """Run commands of the cluster tool in parallel; they print their progress and errors."""
     began = progress.environment()
     running = [subprocess.Popen([*CLUSTER_TOOL, *words], env=began) for words in calls]
     codes = [process.wait() for process in running]

@@ -1,10 +1,10 @@
-r"""Serves git repositories over smart HTTP with basic authentication, by way of `git http-backend`.
+r"""Serves git repositories over smart HTTP with basic authentication, with `git http-backend`.
 
     python3 -m tools.gitserver.git_server --root /data \
         --username-file /s/username --password-file /s/password
 
-It owns who may call the backend and how bytes get there and back. It must not know what a
-repository holds.
+Owns who may call the backend, and the transfer of bytes in both directions. It must not know the
+content of a repository.
 """
 
 import argparse
@@ -81,7 +81,7 @@ class _GitHandler(WireHandler):
 
     def _refusal(self) -> tuple[HTTPStatus, str] | None:
         if not self._is_authenticated():
-            return HTTPStatus.UNAUTHORIZED, "a user name and its password are needed"
+            return HTTPStatus.UNAUTHORIZED, "a user name and a password are needed"
         call = _CALLS[self.command].fullmatch(self.path) if self.command in _CALLS else None
         if call is None or not self._is_served(call["repository"]):
             return HTTPStatus.NOT_FOUND, "there is no such repository, or no such call"
@@ -93,7 +93,7 @@ class _GitHandler(WireHandler):
             user, _, password = base64.b64decode(encoded.strip(), validate=True).partition(b":")
         except (binascii.Error, ValueError):
             return False
-        # Both are always compared, so that the time taken does not tell which one is wrong.
+        # Both are always compared, so that the time does not reveal which one is wrong.
         fits = [
             is_secret(user, self.server.username_file),
             is_secret(password, self.server.password_file),
@@ -105,7 +105,7 @@ class _GitHandler(WireHandler):
         return (repository / "HEAD").is_file() and not repository.is_symlink()
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        # What is left of the body would be taken for the next request.
+        # The rest of the body would be read as the next request.
         self.close_connection = True
         headers = {"content-type": "text/plain"}
         if status is HTTPStatus.UNAUTHORIZED:
@@ -149,7 +149,7 @@ class _GitHandler(WireHandler):
             "QUERY_STRING": query,
             "REQUEST_METHOD": self.command,
             "REMOTE_ADDR": str(self.client_address[0]),
-            "REMOTE_USER": "git",  # Whoever comes this far is authenticated.
+            "REMOTE_USER": "git",  # The client is authenticated here.
         }
         for header, variable in (
             ("content-type", "CONTENT_TYPE"),
@@ -164,7 +164,7 @@ class _GitHandler(WireHandler):
         return environment
 
     def _pump(self, body: Iterator[bytes], backend_input: BinaryIO) -> None:
-        # A backend that has ended takes no more, but a client listens only after it has sent all.
+        # Read the whole body even if the backend has ended: the client reads only afterwards.
         is_open = True
         try:
             for piece in body:
@@ -207,15 +207,17 @@ def _read_head(backend_output: BufferedReader) -> tuple[int, dict[str, str]]:
 
 
 def main() -> int:
-    """Make the sample repository where it is missing, and serve until told to end."""
+    """Create the sample repository if it is missing, and serve until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--root", type=Path, required=True, help="folder of bare repositories; must be writable"
     )
     parser.add_argument("--username-file", type=Path, required=True)
     parser.add_argument("--password-file", type=Path, required=True)
-    parser.add_argument("--host", default=ALL_ADDRESSES, help="where to listen (default: all)")
-    parser.add_argument("--port", type=int, default=8080, help="0 takes a free one (default: 8080)")
+    parser.add_argument("--host", default=ALL_ADDRESSES, help="address to listen on (default: all)")
+    parser.add_argument(
+        "--port", type=int, default=8080, help="0 selects a free port (default: 8080)"
+    )
     args = parser.parse_args()
     root = args.root.resolve()
     try:
@@ -230,7 +232,8 @@ def main() -> int:
         return 1
     except subprocess.CalledProcessError as error:
         print(
-            f"git_server: cannot make {_SAMPLE} in {root}: {error.stderr.strip()}", file=sys.stderr
+            f"git_server: cannot create {_SAMPLE} in {root}: {error.stderr.strip()}",
+            file=sys.stderr,
         )
         return 1
     with server:

@@ -1,4 +1,4 @@
-"""Makes the demo's bare repository from the plain files of the sample project.
+"""Creates the demo's bare repository from the plain files of the sample project.
 
 The same files give the same commit everywhere. It must not know how the repository is served.
 """
@@ -33,7 +33,7 @@ _CONFIG = """\
 
 
 def git_environment() -> dict[str, str]:
-    """Return an environment in which git reads no configuration but the repository's own."""
+    """Return an environment in which git reads only the repository's own configuration."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": "/nonexistent",
@@ -44,9 +44,9 @@ def git_environment() -> dict[str, str]:
 
 
 def create_repository(repository: Path, project: Path) -> None:
-    """Make the bare `repository` with the files of `project` on `main`, unless it is there.
+    """Create the bare `repository` with the files of `project` on `main`, unless it exists.
 
-    A start that was cut off leaves no half repository. Raises CalledProcessError with git's words.
+    An interrupted call leaves no incomplete repository. Raises CalledProcessError with git's error.
     """
     if repository.exists():
         return

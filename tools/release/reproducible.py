@@ -1,6 +1,6 @@
-"""Archives that are the same bytes whenever they are made of the same files.
+"""Writes archives whose bytes depend only on their files.
 
-Owns what a time, an owner and an order in an archive are. Must not know what is released.
+Owns the times, the owner and the order of files in an archive. Must not know what is released.
 """
 
 import gzip
@@ -11,7 +11,10 @@ from pathlib import Path
 
 
 def write_tar_gz(target: Path, files: Mapping[str, bytes], *, seconds: int) -> None:
-    """Write `files`, by name, with the time `seconds` since 1970, as root's, in order."""
+    """Write `files`, a mapping from names to contents, ordered by name and owned by root.
+
+    Their time is `seconds` since the epoch.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name in sorted(files):
@@ -20,7 +23,7 @@ def write_tar_gz(target: Path, files: Mapping[str, bytes], *, seconds: int) -> N
             entry.mode = 0o644
             entry.mtime = seconds
             tar.addfile(entry, io.BytesIO(files[name]))
-    # The header would otherwise hold the present time.
+    # Without `mtime` the header would have the current time.
     target.write_bytes(gzip.compress(buffer.getvalue(), mtime=seconds))
 
 
@@ -33,6 +36,6 @@ def read_tar_gz(source: Path) -> dict[str, bytes]:
 
 
 def tree(directory: Path, pattern: str, prefix: str) -> dict[str, bytes]:
-    """Return the files of a directory that match, by the name that they have below `prefix`."""
+    """Return the files of a directory that match a glob, by their names below `prefix`."""
     found = [path for path in directory.glob(pattern) if path.is_file()]
     return {f"{prefix}/{path.relative_to(directory)}": path.read_bytes() for path in found}

@@ -1,6 +1,6 @@
-"""Where the version is written: pyproject.toml says it, and every other place repeats it.
+"""The places that have the version: pyproject.toml is the source, the others repeat it.
 
-Owns the places. Must not know what a release is made of.
+Owns the places. Must not know the parts of a release.
 """
 
 import re
@@ -11,22 +11,22 @@ SOURCE = "pyproject.toml"
 
 
 class VersionError(Exception):
-    """No version, or not the one that is wanted; the message is one sentence with the remedy."""
+    """A version is missing or wrong; the message is one sentence with what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionPlace:
-    """A file that holds the version, and the line that does. The pattern's group is the version."""
+    """A file with the version, and the pattern of its line, whose group is the version."""
 
     path: str
     line: str
 
     def read(self, repository: Path) -> str:
-        """Return the version that stands there. Raises VersionError if there is no such line."""
+        """Return the version in the file. Raises VersionError if there is no such line."""
         return self._match(repository)[1]
 
     def write(self, repository: Path, version: str) -> None:
-        """Put another version there. Raises VersionError if there is no such line."""
+        """Replace the version in the file. Raises VersionError if there is no such line."""
         match = self._match(repository)
         text = match.string
         written = f"{text[: match.start(1)]}{version}{text[match.end(1) :]}"
@@ -59,23 +59,23 @@ def places(repository: Path) -> tuple[VersionPlace, ...]:
 
 
 def checked(text: str) -> str:
-    """Return `text` if it can be a release's version. Raises VersionError otherwise."""
+    """Return `text` if it is valid as the version of a release. Raises VersionError otherwise."""
     if _VERSION.fullmatch(text):
         return text
-    raise VersionError(f'"{text}" is no version: write three numbers, such as VERSION=1.2.3.')
+    raise VersionError(f'"{text}" is not a version: write three numbers, such as VERSION=1.2.3.')
 
 
 def require(repository: Path, version: str) -> None:
-    """Raise VersionError unless every place says `version`."""
+    """Raise VersionError unless every place has `version`."""
     for place in places(repository):
         if (found := place.read(repository)) != version:
             raise VersionError(
-                f"{place.path} says {found}, not {version}: run `make changelog VERSION={version}` "
-                "and commit what it changes."
+                f"{place.path} has {found}, not {version}: run `make changelog VERSION={version}` "
+                "and commit the result."
             )
 
 
 def write(repository: Path, version: str) -> None:
-    """Put `version` into every place. Raises VersionError."""
+    """Write `version` to every place. Raises VersionError."""
     for place in places(repository):
         place.write(repository, version)

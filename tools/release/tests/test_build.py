@@ -78,7 +78,7 @@ def test_manifests_that_are_not_current_are_refused(tmp_path: Path) -> None:
     path.write_text("image: afresh/operator:1.0.0\n")
 
     build.require_current({path: "image: afresh/operator:1.0.0\n"})
-    with pytest.raises(build.TreeError, match=r"operator/operator\.yaml is not what the charts"):
+    with pytest.raises(build.TreeError, match=r"operator/operator\.yaml differs from the charts"):
         build.require_current({path: "image: afresh/operator:1.1.0\n"})
 
 
