@@ -189,20 +189,20 @@ CASES = [
     pytest.param(lambda *_: push.moved(ORDER).message, '"afresh/demo"', "done again", id="moved"),
     pytest.param(
         lambda *_: push.moved(ORDER, ["a" * 5000, "b.py"]).message,
-        "The work contradicts",
+        "The work conflicts",
         "it is done again on top of those changes.",
         id="conflict",
     ),
     pytest.param(
         lambda *_: refusals.foreign_commits(ORDER).message,
         '"afresh/demo"',
-        "Make the WorkPackage anew",
+        "Recreate the WorkPackage",
         id="branch in use",
     ),
-    pytest.param(lambda *_: verify.LEFT_BEHIND, "queues", "by guidance.", id="left behind"),
-    pytest.param(lambda *_: commands.GONE, "container", "another episode follows", id="gone"),
+    pytest.param(lambda *_: verify.LEFT_BEHIND, "queues", "that it creates.", id="left behind"),
+    pytest.param(lambda *_: commands.GONE, "container", "another episode starts", id="gone"),
     pytest.param(
-        lambda *_: plan_commit.NOT_COMMITTED, "plan", "another episode follows", id="plan"
+        lambda *_: plan_commit.NOT_COMMITTED, "plan", "another episode starts", id="plan"
     ),
     *(
         pytest.param(of_model(fault), name, remedy, id=f"model {fault.name}")

@@ -135,7 +135,7 @@ def test_agent_that_cannot_be_stopped_has_met_its_limit_and_nothing_of_it_is_rea
     pod.run(make_order(remote.url, "", agent=make_agent(agent, timeout_seconds=3)), wait)
 
     assert pod.result.outcome is Outcome.TIMEOUT, pod.log
-    assert pod.result.message.startswith("The agent left processes that cannot be stopped; ")
+    assert pod.result.message.startswith("The agent left processes that could not be stopped; ")
     assert pod.report.log_tail == "going on"
     assert git(remote.directory, "for-each-ref", "--format=%(refname)", "refs/afresh") == ""
     assert remote.head(BRANCH) is None

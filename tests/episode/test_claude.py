@@ -149,7 +149,7 @@ def test_model_without_a_price_is_a_matter_of_the_class_where_the_budget_is_mone
     assert claude_pod.result.outcome is Outcome.CONFIG, claude_pod.log
     assert claude_pod.result.message == (
         'The model "claude-sonnet-4-5" has no price, so spec.budget.maxCostUSD of the WorkPackage '
-        "cannot be kept; add the model to spec.pricing of the AgentClass."
+        "cannot be enforced; add the model to spec.pricing of the AgentClass."
     )
 
 

@@ -53,14 +53,14 @@ def rejecting(remote: Remote, words: str) -> None:
         pytest.param(
             "Your push has been rejected, because this repository has exceeded its size limit.",
             Outcome.CONFIG,
-            "The repository {url} has no room left by its server's quota; "
-            "free some there or raise the quota.",
+            "The repository {url} has reached its server's quota; "
+            "free some space there or raise the quota.",
             id="the repository's quota",
         ),
         pytest.param(
             "File big.bin is 120.00 MB; this exceeds the file size limit of 100.00 MB",
             Outcome.AGENT_ERROR,
-            "The server of {url} refuses a push or a file of this size; keep large files out by "
+            "The server of {url} refuses a push or a file of this size; exclude large files in "
             "spec.guidance of the WorkPackage, or raise the server's limit.",
             id="a file beyond the server's limit",
         ),

@@ -163,7 +163,7 @@ def test_mirror_with_a_damaged_file_is_infrastructure_and_made_anew(
     assert [pod.result.outcome for pod in pods] == [Outcome.INFRASTRUCTURE, Outcome.SUCCESS]
     assert pods[0].result.message == (
         'The mirror of the repository on the claim "mirrors" is damaged; '
-        "the next episode makes it anew."
+        "the next episode creates a new one."
     )
 
 

@@ -70,7 +70,7 @@ def test_contradicting_change_of_somebody_else_is_a_conflict_and_stays(pod: Pod,
     assert pod.result.outcome is Outcome.CONFLICT, pod.log
     assert pod.result.message == (
         'The work conflicts with what others pushed to the branch "afresh/demo" in hello.txt; it '
-        "is done again on top of that."
+        "is done again on top of those changes."
     )
     assert pod.result.unpushed
     assert pod.result.unpushed.conflicts == ("hello.txt",)

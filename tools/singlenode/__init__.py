@@ -1,4 +1,4 @@
 """A real single-node Kubernetes from plain processes, and images without a registry.
 
-Standard library only: this package runs before anything has been installed.
+Uses the standard library only, since this package runs before anything is installed.
 """

@@ -1,6 +1,6 @@
-"""A small client that asks an API server whether it, and its node, are ready.
+"""A small client that checks whether an API server and its node are ready.
 
-Read-only. Must not know how the server was started.
+It only reads. Must not know how the server was started.
 """
 
 import http.client
@@ -15,7 +15,7 @@ _TIMEOUT_SECONDS = 10
 
 
 class ApiServer:
-    """The API server at `port` on loopback, seen as the administrator whose keys are in `pki`."""
+    """A client of the API server at `port` on loopback, with the administrator's keys in `pki`."""
 
     def __init__(self, pki: Path, port: int) -> None:
         self._port = port
@@ -23,11 +23,11 @@ class ApiServer:
         self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
 
     def is_ready(self) -> bool:
-        """Tell whether the server answers and has finished its start."""
+        """Return whether the server answers and has finished its start."""
         return self._get("/readyz") is not None
 
     def has_ready_node(self) -> bool:
-        """Tell whether a pod created now would be scheduled at once."""
+        """Return whether a pod created now would be scheduled at once."""
         body = self._get(f"/api/v1/nodes/{NODE_NAME}")
         if body is None:
             return False
@@ -40,7 +40,7 @@ class ApiServer:
         return is_ready and not node["spec"].get("taints")
 
     def has_default_account(self) -> bool:
-        """Tell whether a pod in the default namespace would be admitted, and find its CA."""
+        """Return whether a pod in the default namespace would be admitted, and find its CA."""
         default = "/api/v1/namespaces/default"
         wanted = (f"{default}/serviceaccounts/default", f"{default}/configmaps/kube-root-ca.crt")
         return all(self._get(path) is not None for path in wanted)

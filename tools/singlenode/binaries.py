@@ -1,4 +1,4 @@
-"""The programs that are built from Go modules, and the cache that keeps them.
+"""Builds programs from Go modules, and keeps them in the cache.
 
 Owns the pinned modules under modules/ and the cache key. Must not know what the programs are for.
 """
@@ -23,13 +23,13 @@ from tools.singlenode.paths import IMAGES, MODULES, cache_home
 
 _GO_FLAGS = "-mod=readonly -trimpath -buildvcs=false"
 _LONGEST_BUILD_SECONDS = 3600
-# A build uses all cores; a second one fills the gaps while the first one links or downloads.
+# A build uses all cores; a second one uses them while the first one links or downloads.
 _BUILDS_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoModule:
-    """A directory with go.mod and go.sum, and what is built in it."""
+    """A directory with go.mod and go.sum, and the programs that are built in it."""
 
     directory: Path
     # The dependency whose version is shown and stamped into the programs.
@@ -50,14 +50,14 @@ class GoModule:
         return _numbers(line.group(1)) if line else ()
 
     def fingerprint(self) -> bytes:
-        """What the programs depend on, apart from the compiler."""
+        """The content that determines the programs, apart from the compiler."""
         files = sorted(path for path in self.directory.iterdir() if path.suffix in _GO_SUFFIXES)
         return b"\0".join(
             part for path in files for part in (path.name.encode(), path.read_bytes())
         )
 
     def source(self) -> Path:
-        """Where the subject's own files lie; fetches them if they have been cleared away."""
+        """The directory of the subject's source; downloads it if it is missing."""
         answer = subprocess.run(
             ["go", "mod", "download", "-json", self.subject],
             cwd=self.directory,
@@ -107,7 +107,7 @@ _MODULES = (
     ),
 )
 
-# Built when asked for, and kept apart from what every cluster needs: it takes long.
+# Takes long, so it is built only on request, and separately from what every cluster needs.
 KUEUE_MODULE = GoModule(
     directory=MODULES / "kueue",
     subject="sigs.k8s.io/kueue",
@@ -122,17 +122,17 @@ ALL = tuple(program for module in _MODULES for program in module.programs)
 
 
 def pinned_versions() -> dict[str, str]:
-    """The version of everything that comes from elsewhere."""
+    """The pinned versions of all modules, by name."""
     return {module.subject: module.version() for module in _EVERY_MODULE if module.version()}
 
 
 def directory() -> Path:
-    """Where the programs of exactly these pinned versions lie, built or not."""
+    """The directory of the programs of the pinned versions, whether they are built or not."""
     return _directory_of(_MODULES)
 
 
 def path(program: str) -> Path:
-    """Where `program` of exactly its pinned version lies, built or not."""
+    """The path of `program` of the pinned version, whether it is built or not."""
     return _home(next(module for module in _EVERY_MODULE if program in module.programs)) / program
 
 
@@ -149,7 +149,7 @@ def require(programs: Iterable[str]) -> Path:
 
 
 def build(programs: Iterable[str]) -> None:
-    """Build what is missing. An interrupted build leaves no half program."""
+    """Build the programs that are missing. An interrupted build leaves no incomplete program."""
     wanted = set(programs)
     modules = [module for module in _EVERY_MODULE if missing(wanted & set(module.programs))]
     if not modules:
@@ -165,7 +165,7 @@ def build(programs: Iterable[str]) -> None:
 
 
 def problem_with_go() -> str | None:
-    """Say what is wrong with the installed Go, or None if nothing is."""
+    """Return what is wrong with the installed Go; None if nothing is."""
     needed = max(module.go_version() for module in _EVERY_MODULE)
     readable = ".".join(str(number) for number in needed[:2])
     if shutil.which("go") is None:
@@ -194,7 +194,7 @@ def _directory_of(modules: Iterable[GoModule]) -> Path:
 
 
 def _build_module(module: GoModule, wanted: set[str]) -> None:
-    # Asked again: another build may have ended while this one waited for it.
+    # Checked again: another build may have finished while this one waited for it.
     names = missing(name for name in module.programs if name in wanted)
     if not names:
         return
@@ -212,7 +212,7 @@ def _build_module(module: GoModule, wanted: set[str]) -> None:
 
 def _go_build(module: GoModule, names: list[str], output: Path) -> None:
     stamps = [f"-X {variable}={module.version()}" for variable in module.stamps]
-    # A package's own name is not always the program's, but only single ones differ.
+    # The names of package and program differ only in modules with a single program.
     target = str(output / names[0]) if len(names) == 1 else f"{output}/"
     packages = [module.programs[name] for name in names]
     log = cache_home() / "logs" / f"build-{module.directory.name}.log"

@@ -1,6 +1,6 @@
-"""Bringing a cluster up: a whole node, or the control plane alone.
+"""Starts a cluster: a whole node, or the control plane alone.
 
-Owns the order of the start. Whatever goes wrong, the cluster is taken down again.
+Owns the order of the start. If anything fails, the cluster is removed again.
 """
 
 import contextlib
@@ -34,54 +34,54 @@ from tools.singlenode.teardown import take_down
 NODE = "node"
 CONTROL_PLANE = "control-plane"
 
-# A component that ends by itself is told at once; these are for a machine that is busy.
+# A component that ends early is reported at once; these limits are for a busy machine.
 _NODE_SECONDS = 300
 _CONTROL_PLANE_SECONDS = 240
 _PORTS = range(20000, 32000)
 
 
 def ensure_up(paths: ClusterPaths, kind: str) -> bool:
-    """Make the cluster run; return False if it did already.
+    """Start the cluster; return False if it was running already.
 
-    A cluster of which a part has died is taken down and started anew.
+    A cluster with a component that has ended is removed and started again.
     """
     if problem := problem_with_homes():
         raise ClusterError(problem)
     if is_up(paths):
         if (found := kind_of(paths)) != kind:
             raise ClusterError(
-                f"{paths.name} is up as a {found}: take it down first, or choose another name"
+                f"{paths.name} is running as a {found}: remove it first, or choose another name"
             )
         return False
     bring_up = _bring_up_node if kind == NODE else _bring_up_control_plane
     if kind == NODE:
         check_root()
     if paths.root.exists():
-        progress.say(f"{paths.name} is half up: taking it down first")
+        progress.say(f"{paths.name} is incomplete: removing it first")
         take_down(paths)
     elif cgroups.has_processes(paths.namespace):
-        # Namespaces and control groups are the machine's; where the state is kept is the user's.
+        # Namespaces and control groups belong to the machine, the state directory to the user.
         raise ClusterError(
-            f"a cluster {paths.name} whose state is kept elsewhere runs on this machine: "
-            "take it down from there, or choose another name"
+            f"a cluster {paths.name} with another state directory runs on this machine: "
+            "remove it with that directory, or choose another name"
         )
     try:
         bring_up(paths)
-    # Also for an interrupt: what is half up is of no use to anybody.
+    # Also after an interrupt: an incomplete cluster is useless.
     except BaseException:
-        progress.say(f"taking {paths.name} down again")
+        progress.say(f"removing {paths.name} again")
         take_down(paths)
         raise
     return True
 
 
 def is_up(paths: ClusterPaths) -> bool:
-    """Tell whether the cluster came up and all its components still run."""
+    """Return whether the cluster was started completely and all its components still run."""
     return paths.ready_file.exists() and all_alive(paths)
 
 
 def kind_of(paths: ClusterPaths) -> str:
-    """What was asked for when the cluster was started; empty if that is not known."""
+    """The kind with which the cluster was started; empty if it is unknown."""
     return paths.kind_file.read_text() if paths.kind_file.exists() else ""
 
 
@@ -136,7 +136,7 @@ def _bring_up_node(paths: ClusterPaths) -> None:
 
 def _lay_out(paths: ClusterPaths, kind: str) -> None:
     paths.root.parent.mkdir(parents=True, exist_ok=True)
-    # The keys of the cluster's administrator lie here.
+    # This directory has the keys of the cluster's administrator.
     paths.root.mkdir(mode=0o700)
     paths.kind_file.write_text(kind)
     for directory in (paths.pki, paths.config, paths.logs, paths.records):
@@ -197,8 +197,8 @@ def _write_wrappers(paths: ClusterPaths) -> None:
 
 
 def _free_port() -> int:
-    # The kernel hands out the ports above these to every connection: one of those could be gone
-    # again before the API server listens on it.
+    # The kernel uses the ports above these for outgoing connections: such a port could be taken
+    # before the API server listens on it.
     while True:
         port = secrets.choice(_PORTS)
         with socket.socket() as listener, contextlib.suppress(OSError):

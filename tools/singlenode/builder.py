@@ -1,4 +1,4 @@
-"""buildah with a store of its own, and the base image made from Debian's packages.
+"""Runs buildah with a store of its own, and builds the base image from Debian's packages.
 
 Must not know which images there are.
 """
@@ -16,33 +16,33 @@ from tools.singlenode.paths import REPOSITORY, cache_home
 
 BASE_IMAGE = "docker.io/library/debian:trixie-slim"
 
-# What the public image of this name leaves out as well.
+# The public image of this name leaves these out as well.
 _LEFT_OUT = ("doc/*", "man/*", "info/*", "locale/*", "groff/*", "lintian/*", "linda/*")
 _BASE_ARGUMENTS = (
     "--variant=minbase",
     "--dpkgopt=force-unsafe-io",
     *(f"--dpkgopt=path-exclude=/usr/share/{pattern}" for pattern in _LEFT_OUT),
     "--dpkgopt=path-include=/usr/share/doc/*/copyright",
-    # These two would be copies of this machine's.
+    # Without this, these two would be copies of this machine's files.
     '--customize-hook=rm -f "$1/etc/hostname" "$1/etc/resolv.conf"',
     "trixie",
 )
 _BASE_DOCKERFILE = 'FROM scratch\nADD base.tar /\nCMD ["bash"]\n'
 BASE_RECIPE = " ".join((*_BASE_ARGUMENTS, _BASE_DOCKERFILE))
 
-# Steps run as root in a changed root, on this machine's network: no daemon, no bridge.
+# Steps run as root in a chroot, on this machine's network: without a daemon or a bridge.
 _BUILD = ("bud", "--isolation", "chroot", "--network", "host", "--layers", "--pull-never")
 
 
 def home() -> Path:
-    """Where the store and the archives lie."""
+    """The directory of the store and the archives."""
     return cache_home() / "images"
 
 
 def ensure_base() -> None:
-    """Make the base image unless it is in the store."""
+    """Build the base image unless it is in the store."""
     home().mkdir(parents=True, exist_ok=True)
-    # Left by interrupted builds; the caller sees to it that no build runs now.
+    # Removes what interrupted builds left; the caller ensures that no build runs now.
     _buildah("rm", "--all", log="base")
     if _buildah("inspect", "--type", "image", BASE_IMAGE, log="base") == 0:
         return
@@ -69,7 +69,7 @@ def build(dockerfile: Path, reference: str) -> None:
 
 
 def export(reference: str, archive: Path) -> None:
-    """Write an image of the store as an OCI archive; an interrupt leaves no half archive."""
+    """Write an image of the store as an OCI archive; an interrupt leaves no partial archive."""
     part = archive.with_suffix(".part")
     part.unlink(missing_ok=True)
     compression = ("--compression-format", "zstd", "--compression-level", "1")
@@ -103,7 +103,7 @@ def _run(command: Sequence[str], *, log: str) -> int:
 
 
 def _containers_conf() -> Path:
-    # Otherwise buildah would make a directory in /etc.
+    # Without this, buildah would create a directory in /etc.
     path = home() / "containers.conf"
     path.write_text(f'[network]\nnetwork_config_dir = "{home()}/networks"\n')
     return path

@@ -1,7 +1,8 @@
-"""The control groups of one cluster: its processes are counted, found and ended through them.
+"""The control groups of one cluster, through which its processes are found and ended.
 
-Every process of a node is in one of them, also those that outlive their parent (container shims),
-so an emptied tree means that nothing of the node runs. Must not know what the processes are.
+Every process of a node is in one of them, including those that outlive their parent (container
+shims), so an empty tree means that no process of the node runs. Must not know what the processes
+are.
 """
 
 import contextlib
@@ -21,13 +22,13 @@ _POLL_SECONDS = 0.02
 
 
 def is_writable() -> bool:
-    """Tell whether groups can be made here."""
+    """Return whether groups can be made here."""
     hierarchies = _hierarchies()
     return bool(hierarchies) and all(os.access(entry, os.W_OK) for entry in hierarchies)
 
 
 def create(name: str) -> Path:
-    """Make the group `name` in every hierarchy; return the file that a component joins by."""
+    """Create the group in every hierarchy; return the file in which a component adds its pid."""
     if _is_unified():
         for controller in _UNIFIED_CONTROLLERS:
             # Not every kernel has every controller.
@@ -36,7 +37,7 @@ def create(name: str) -> Path:
     for hierarchy in _hierarchies():
         group = hierarchy / name
         group.mkdir(exist_ok=True)
-        # In version 1 a cpuset begins empty, and an empty one accepts no process.
+        # In version 1 a new cpuset is empty, and an empty one accepts no process.
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if not _is_unified() and (hierarchy / setting).exists():
                 (group / setting).write_text((hierarchy / setting).read_text())
@@ -47,9 +48,9 @@ def create(name: str) -> Path:
 
 
 def _weigh(group: Path) -> None:
-    """Let the whole cluster weigh more than one process beside it: a busy machine starves it else.
+    """Give the cluster a larger share of CPU time, so that a busy machine does not starve it.
 
-    The default of a group is what one process gets.
+    By default a group gets as much as one process.
     """
     for setting, weight in (("cpu.shares", "8192"), ("cpu.weight", "800")):
         if (group / setting).exists():
@@ -57,12 +58,12 @@ def _weigh(group: Path) -> None:
 
 
 def has_processes(name: str) -> bool:
-    """Whether anything runs in the group."""
+    """Return whether any process runs in the group."""
     return bool(_members(name))
 
 
 def kill_all(name: str, *, wait_seconds: float) -> None:
-    """End every process of the group at once; raise ClusterError if one is left after the wait."""
+    """Kill every process of the group; raise ClusterError if one is left after the wait."""
     deadline = time.monotonic() + wait_seconds
     while members := _members(name):
         if time.monotonic() > deadline:
@@ -74,7 +75,7 @@ def kill_all(name: str, *, wait_seconds: float) -> None:
 
 
 def remove(name: str, *, wait_seconds: float) -> None:
-    """Remove the emptied group from every hierarchy; one that is not there is no error."""
+    """Remove the empty group from every hierarchy, if it exists."""
     deadline = time.monotonic() + wait_seconds
     while left := [group for group in _groups_bottom_up(name) if not _is_removed(group)]:
         if time.monotonic() > deadline:
@@ -102,7 +103,7 @@ def _groups_bottom_up(name: str) -> Iterator[Path]:
 def _members(name: str) -> set[int]:
     members: set[int] = set()
     for group in _groups_bottom_up(name):
-        # A group may go while its tree is read.
+        # A group may be removed while its tree is read.
         with contextlib.suppress(OSError):
             members.update(int(line) for line in (group / "cgroup.procs").read_text().split())
     return members
@@ -124,7 +125,7 @@ def _kill_member(pid: int, name: str) -> None:
     except ProcessLookupError:
         return
     try:
-        # Asked again with the process pinned, so that a recycled number is not signalled.
+        # Checked again with the process pinned, so that a reused pid is not signalled.
         if re.search(rf":/{re.escape(name)}(/|$)", _own_groups(pid), re.MULTILINE):
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
     except ProcessLookupError:

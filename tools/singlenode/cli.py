@@ -1,4 +1,4 @@
-"""The command line: arguments to calls, errors to one sentence. No logic.
+"""The command line: turns arguments into calls, and errors into one sentence. Has no logic.
 
 Progress goes to standard error, results to standard output.
 """
@@ -35,7 +35,7 @@ _Options = argparse.Namespace
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; return the exit code: 0, 1 for an error, 2 for a usage error."""
-    # A polite end is an interrupt: what is half done is undone.
+    # SIGTERM acts like an interrupt: unfinished work is undone.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _parse(arguments)
     try:
@@ -92,7 +92,7 @@ def _up(options: _Options) -> int:
     kind = bringup.CONTROL_PLANE if options.control_plane else bringup.NODE
     with _alone(paths):
         is_new = bringup.ensure_up(paths, kind)
-    progress.say(f"{paths.name} {'is ready' if is_new else 'was up already'}")
+    progress.say(f"{paths.name} {'is ready' if is_new else 'was already running'}")
     if options.control_plane:
         print(paths.admin_kubeconfig)
     else:
@@ -105,14 +105,14 @@ def _down(options: _Options) -> int:
     with _alone(paths):
         was_there = paths.root.exists()
         take_down(paths)
-    progress.say(f"{paths.name} {'is gone' if was_there else 'was not up'}")
+    progress.say(f"{paths.name} {'is removed' if was_there else 'did not exist'}")
     return 0
 
 
 def _list(_: _Options) -> int:
     roots = sorted(entry for entry in clusters_home().glob("*") if entry.is_dir())
     for paths in (ClusterPaths(root.name) for root in roots):
-        state = "up" if bringup.is_up(paths) else "half up"
+        state = "up" if bringup.is_up(paths) else "incomplete"
         print(f"{paths.name:<20} {bringup.kind_of(paths):<14} {state}")
     return 0
 
@@ -124,7 +124,7 @@ def _run(options: _Options) -> int:
 def _running(name: str) -> ClusterPaths:
     paths = ClusterPaths(name)
     if not bringup.is_up(paths):
-        raise ClusterError(f"{name} is not up: run `python3 tools/singlenode up {name}`")
+        raise ClusterError(f"{name} is not running: run `python3 tools/singlenode up {name}`")
     return paths
 
 
@@ -132,12 +132,12 @@ def _alone(paths: ClusterPaths) -> AbstractContextManager[None]:
     return exclusive(
         clusters_home() / f"{paths.name}.lock",
         wait_seconds=_PATIENCE_SECONDS,
-        busy=f"another command is still working on {paths.name}: try again when it has ended",
+        busy=f"another command is still working on {paths.name}: try again when it has finished",
     )
 
 
 def _parse(arguments: Sequence[str]) -> _Options:
-    """Read the command line. argparse would drop every "--", also those of the command to run."""
+    """Parse the command line. argparse would drop every "--", even those of the command to run."""
     parser = _parser()
     is_run = "--" in arguments and arguments[0] == "run"
     cut = arguments.index("--") if is_run else len(arguments)
@@ -157,19 +157,19 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: python3 tools/singlenode install && python3 tools/singlenode up demo",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add(commands, _check, "check", "say what this machine lacks; change nothing")
+    _add(commands, _check, "check", "report what this machine lacks; change nothing")
     install = _add(commands, _install, "install", "install and build what a cluster needs")
     install.add_argument(
         "--only",
         choices=[*_PARTS],
-        help="just etcd, kube-apiserver and kubectl, or just Kueue's controller (10 minutes)",
+        help="only etcd, kube-apiserver and kubectl, or only Kueue's controller (10 minutes)",
     )
-    up = _add(commands, _up, "up demo", "start a cluster; one that is up stays as it is")
+    up = _add(commands, _up, "up demo", "start a cluster, unless it is running")
     up.add_argument("name", type=_name, metavar="NAME")
     up.add_argument(
-        "--control-plane", action="store_true", help="just etcd and kube-apiserver, on loopback"
+        "--control-plane", action="store_true", help="only etcd and kube-apiserver, on loopback"
     )
-    down = _add(commands, _down, "down demo", "remove a cluster and all that belongs to it")
+    down = _add(commands, _down, "down demo", "remove a cluster and everything that belongs to it")
     down.add_argument("name", type=_name, metavar="NAME")
     _add(commands, _list, "list", "print the clusters and their state")
     run = _add(
@@ -178,11 +178,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("name", type=_name, metavar="NAME")
     run.add_argument("command", nargs="*", metavar="CMD")
     build = _add(commands, _images, "images runner demo", "build images that have changed")
-    build.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
+    build.add_argument("images", nargs="*", metavar="IMAGE", help="default: all")
     build.add_argument("--tag", default=images.DEFAULT_TAG, help="default: %(default)s")
-    load = _add(commands, _load, "load demo", "give built images to a cluster")
+    load = _add(commands, _load, "load demo", "load built images into a cluster")
     load.add_argument("name", type=_name, metavar="NAME")
-    load.add_argument("images", nargs="*", metavar="IMAGE", help="all, if none is named")
+    load.add_argument("images", nargs="*", metavar="IMAGE", help="default: all")
     queues = _add(commands, _kueue, "kueue demo", "install Kueue into a cluster")
     queues.add_argument("name", type=_name, metavar="NAME")
     return parser

@@ -1,4 +1,4 @@
-"""Becoming a client of a cluster: its network, its kubeconfig, its programs.
+"""Runs a client of a cluster, with the cluster's network, kubeconfig and programs.
 
 Must not know what the client does.
 """
@@ -13,7 +13,7 @@ from tools.singlenode.paths import ClusterPaths
 
 
 def become(paths: ClusterPaths, command: Sequence[str]) -> NoReturn:
-    """Turn this process into `command`, in the cluster's network with its kubeconfig.
+    """Replace this process by `command`, in the cluster's network and with its kubeconfig.
 
     Raises ClusterError if there is no such command.
     """

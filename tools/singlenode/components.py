@@ -56,7 +56,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAddress:
-    """Where the API server listens, and what it tells others."""
+    """Where the API server listens, and its flags about addresses and accounts."""
 
     bind: str
     port: int
@@ -64,12 +64,12 @@ class ApiAddress:
 
     @property
     def server(self) -> str:
-        """The URL for clients beside it."""
+        """The URL for clients on the same machine."""
         return f"https://127.0.0.1:{self.port}"
 
 
 NODE_API = ApiAddress(
-    bind="0.0.0.0",  # noqa: S104 - all addresses of a network namespace without a way out
+    bind="0.0.0.0",  # noqa: S104 - all addresses of a network namespace without a route outside
     port=NODE_PORT,
     flags=(
         f"--advertise-address={network.NODE_ADDRESS}",
@@ -79,7 +79,7 @@ NODE_API = ApiAddress(
 
 
 def loopback_api(port: int) -> ApiAddress:
-    """An API server alone: no node, no controllers, so nobody makes accounts for pods."""
+    """The address of a lone API server: without controllers nothing creates service accounts."""
     return ApiAddress(
         bind="127.0.0.1",
         port=port,
@@ -92,18 +92,18 @@ def loopback_api(port: int) -> ApiAddress:
 
 
 def etcd(paths: ClusterPaths, binaries: Path) -> Component:
-    """The store, on sockets in the cluster's own directory: nobody else can reach it."""
+    """The store, on sockets in the cluster's own directory, so that no other program reaches it."""
     home = paths.root / "etcd"
     return Component(
         name="etcd",
         command=(
             f"{binaries}/etcd",
             f"--data-dir={home}/data",
-            # The data goes with the cluster: nothing is worth waiting for the disk.
+            # The data is removed with the cluster, so it need not be safe on disk.
             "--unsafe-no-fsync",
             f"--listen-client-urls={etcd_url(paths)}",
             f"--listen-peer-urls=unix://{home}/peer.sock",
-            # Required, though a single member has nobody to tell.
+            # Required, although there is only one member.
             "--advertise-client-urls=http://localhost:2379",
             "--log-level=warn",
         ),
@@ -111,7 +111,7 @@ def etcd(paths: ClusterPaths, binaries: Path) -> Component:
 
 
 def etcd_url(paths: ClusterPaths) -> str:
-    """Where the API server finds etcd."""
+    """The URL at which the API server reaches etcd."""
     return f"unix://{paths.root}/etcd/client.sock"
 
 
@@ -136,7 +136,7 @@ def api_server(paths: ClusterPaths, binaries: Path, address: ApiAddress) -> Comp
             f"--kubelet-certificate-authority={pki}/ca.crt",
             f"--kubelet-client-certificate={pki}/kubelet-client.crt",
             f"--kubelet-client-key={pki}/kubelet-client.key",
-            # By name, the node would be looked up in a DNS that does not exist.
+            # The name of the node could not be resolved: there is no DNS.
             "--kubelet-preferred-address-types=InternalIP",
             f"--audit-policy-file={paths.config}/audit-policy.json",
             f"--audit-log-path={paths.audit_log}",
@@ -154,7 +154,7 @@ def controller_manager(paths: ClusterPaths, binaries: Path) -> Component:
         command=(
             f"{binaries}/kube-controller-manager",
             f"--kubeconfig={paths.pki}/controller-manager.conf",
-            # With the default of 20 the controllers alone need 4 seconds to get going.
+            # With the default of 20 the controllers alone need 4 seconds to start.
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
             f"--service-account-private-key-file={paths.pki}/sa.key",
@@ -182,8 +182,8 @@ def scheduler(paths: ClusterPaths, binaries: Path) -> Component:
 def containerd(paths: ClusterPaths, program: Path) -> Component:
     """containerd, in a mount namespace of its own.
 
-    What it and the kubelet mount is visible to nobody else and gone with the last of their
-    processes; so is what they write to places that cannot be configured.
+    No other process sees what it and the kubelet mount, or what they write to paths that cannot be
+    configured. All of it disappears with the last of their processes.
     """
     tunables = [f"/proc/sys/{tunable}" for tunable in KERNEL_TUNABLES]
     hide = [
@@ -191,7 +191,7 @@ def containerd(paths: ClusterPaths, program: Path) -> Component:
     ]
     script = [
         "set -e",
-        # This copy of another cluster's namespace file would keep that namespace alive.
+        # A copy of another cluster's namespace mount would keep that namespace alive.
         "for f in /run/netns/*; do umount $f 2>/dev/null || :; done",
         *hide,
         "mount --make-rshared /",
@@ -212,7 +212,7 @@ def containerd(paths: ClusterPaths, program: Path) -> Component:
 
 
 def kubelet(paths: ClusterPaths, binaries: Path, *, containerd_pid: int) -> Component:
-    """The kubelet, beside containerd in its mount namespace."""
+    """The kubelet, in the mount namespace of containerd."""
     return Component(
         name="kubelet",
         command=(

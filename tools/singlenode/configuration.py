@@ -10,10 +10,10 @@ from tools.singlenode import network
 from tools.singlenode.paths import ClusterPaths
 
 PAUSE_IMAGE = "localhost/afresh/pause:dev"
-# The namespace that the chart is installed into; what its accounts read is recorded too.
+# The namespace of the chart; the audit log also records what its accounts read.
 OPERATOR_NAMESPACE = "afresh-system"
 
-# What the kubelet would set for the whole machine, and leave so. It is shown these values instead.
+# Values that the kubelet would set for the whole machine, and never reset. It sees these instead.
 KERNEL_TUNABLES = {
     "vm/overcommit_memory": 1,
     "vm/panic_on_oom": 0,
@@ -23,7 +23,7 @@ KERNEL_TUNABLES = {
     "kernel/keys/root_maxbytes": 25_000_000,
 }
 
-# A pod may have this many processes, whatever its containers ask for.
+# The process limit of a pod, independent of its containers.
 POD_PIDS_LIMIT = 1024
 
 
@@ -43,7 +43,7 @@ state = "{paths.containerd_socket.parent}/run"
 
 [{cri}]
   sandbox_image = "{PAUSE_IMAGE}"
-  # Without CAP_SYS_RESOURCE no score may be lowered, and every sandbox would fail.
+  # Without CAP_SYS_RESOURCE a score cannot be lowered, and every sandbox would fail.
   restrict_oom_score_adj = true
 
 [{cri}.cni]
@@ -59,7 +59,7 @@ state = "{paths.containerd_socket.parent}/run"
 
 
 def pod_network(paths: ClusterPaths) -> str:
-    """The CNI configuration: a bridge, addresses from a directory of this cluster, no way out."""
+    """The CNI configuration: a bridge, addresses from the cluster directory, no outside route."""
     addresses = {
         "type": "host-local",
         "dataDir": str(paths.root / "addresses"),
@@ -93,7 +93,7 @@ def kubelet_config(paths: ClusterPaths) -> str:
             "tlsCertFile": f"{paths.pki}/kubelet-server.crt",
             "tlsPrivateKeyFile": f"{paths.pki}/kubelet-server.key",
             "containerRuntimeEndpoint": f"unix://{paths.containerd_socket}",
-            # A root of its own: on a shared one, two kubelets take each other's pods for orphans.
+            # With a shared root, two kubelets would take each other's pods for orphans.
             "cgroupRoot": f"/{paths.namespace}",
             "cgroupDriver": "cgroupfs",
             "failCgroupV1": False,
@@ -102,7 +102,7 @@ def kubelet_config(paths: ClusterPaths) -> str:
             "clusterDomain": "cluster.local",
             "resolvConf": "/dev/null",
             "podPidsLimit": POD_PIDS_LIMIT,
-            # The disk is the developer's own: it may be nearly full, and images came from a cache.
+            # The developer's disk may be nearly full, and images are never pulled again.
             "evictionHard": {
                 "nodefs.available": "1%",
                 "imagefs.available": "1%",
@@ -114,9 +114,9 @@ def kubelet_config(paths: ClusterPaths) -> str:
 
 
 def audit_policy() -> str:
-    """Record who wrote what and when, never the contents: those may be secrets.
+    """The audit policy: record who wrote which object and when, but not the contents.
 
-    Of the operator also what it reads.
+    Contents may be secrets. For the operator, reads are recorded too.
     """
     return _as_json(
         {

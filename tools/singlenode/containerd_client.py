@@ -1,4 +1,4 @@
-"""What is asked of a containerd: to have images. Speaks through ctr, containerd's own client."""
+"""Imports images into a containerd, with ctr, containerd's own client."""
 
 import json
 import subprocess
@@ -21,14 +21,14 @@ class ContainerdClient:
     address: Path
 
     def ensure_image(self, archive: Path) -> bool:
-        """Import the one image of an OCI archive; return False if exactly that one was there."""
+        """Import the single image of an OCI archive; return False if it was there already."""
         if archive_identity(archive) in self._identities():
             return False
         try:
             self._run("images", "import", str(archive))
         except ClusterError:
-            # While an image replaces one of the same name, containerd may clear away the layers
-            # that only the old one held, between looking for them and using them.
+            # While an image replaces one of the same name, containerd may remove layers of the old
+            # one after it has found them and before it uses them. A second try succeeds.
             self._run("images", "import", str(archive))
         return True
 
@@ -46,7 +46,7 @@ class ContainerdClient:
 
 
 def archive_identity(archive: Path) -> str:
-    """The name and the digest of the one image in an OCI archive."""
+    """The name and the digest of the single image in an OCI archive."""
     with tarfile.open(archive) as tar:
         index = tar.extractfile("index.json")
         if index is None:

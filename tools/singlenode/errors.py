@@ -2,4 +2,4 @@
 
 
 class ClusterError(Exception):
-    """Something that the user can read and act on: one sentence, with the remedy."""
+    """An error for the user: one sentence that says what to do."""

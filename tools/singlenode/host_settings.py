@@ -1,12 +1,12 @@
-"""This machine's settings for package clients, handed to a build and kept out of the image.
+"""Passes this machine's settings for package clients to a build, but not into the image.
 
-Pure but for the files that a build is given. Must not know what is built.
+Pure except for the files that a build is given. Must not know what is built.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-# Where a Dockerfile finds what it mounts with --mount=type=secret,id=ca.crt.
+# Where --mount=type=secret,id=ca.crt mounts the file in a build.
 _CA_IN_BUILD = "/run/secrets/ca.crt"
 _CA_VARIABLES = ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "CURL_CA_BUNDLE")
 _PIP_OPTIONS = ("index-url", "extra-index-url", "trusted-host")
@@ -14,7 +14,7 @@ _NPM_VARIABLES = ("NPM_CONFIG_REGISTRY", "npm_config_registry")
 
 
 def write_secrets(directory: Path, environment: Mapping[str, str]) -> list[str]:
-    """Write the settings into `directory`; return the builder's arguments that hand them over."""
+    """Write the settings into `directory`; return the builder's arguments that pass them."""
     ca = find_ca_bundle(environment)
     secrets = {
         "pip.conf": directory / "pip.conf",
@@ -28,7 +28,7 @@ def write_secrets(directory: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def find_ca_bundle(environment: Mapping[str, str]) -> Path | None:
-    """The certificates that this machine's own clients are told to trust, if they are told."""
+    """The file of certificates that this machine's clients are configured to trust, if any."""
     for name in _CA_VARIABLES:
         if (value := environment.get(name)) and Path(value).is_file():
             return Path(value)
@@ -36,7 +36,7 @@ def find_ca_bundle(environment: Mapping[str, str]) -> Path | None:
 
 
 def render_pip_config(environment: Mapping[str, str], ca: Path | None) -> str:
-    """pip's configuration for the build, from pip's own variables here."""
+    """pip's configuration for the build, from pip's variables on this machine."""
     variables = {option: f"PIP_{option.upper().replace('-', '_')}" for option in _PIP_OPTIONS}
     chosen = {option: environment.get(name) for option, name in variables.items()}
     lines = ["[global]", *(f"{option} = {value}" for option, value in chosen.items() if value)]
@@ -46,7 +46,7 @@ def render_pip_config(environment: Mapping[str, str], ca: Path | None) -> str:
 
 
 def render_npm_config(environment: Mapping[str, str], ca: Path | None) -> str:
-    """npm's configuration for the build, from npm's own variables here."""
+    """npm's configuration for the build, from npm's variables on this machine."""
     values = [environment[name] for name in _NPM_VARIABLES if environment.get(name)]
     lines = [f"registry={value}" for value in values[:1]]
     if ca:

@@ -1,4 +1,4 @@
-"""What goes into an image: its Dockerfile and the files that it copies, and a key for both.
+"""The inputs of an image: its Dockerfile and the files that it copies, and a key for both.
 
 Reads the repository, builds nothing.
 """
@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from tools.singlenode.errors import ClusterError
 from tools.singlenode.paths import IMAGES, REPOSITORY
 
-# Of the forms that this file may have, `_is_ignored` knows those that it uses.
+# `_is_ignored` supports only the patterns that this file uses.
 _IGNORED = ".dockerignore"
 
 
@@ -23,7 +23,7 @@ def all_images() -> list[str]:
 
 
 def reference(image: str, tag: str) -> str:
-    """The full name under which pods ask for the image."""
+    """The full name that pods use for the image."""
     return f"localhost/afresh/{image}:{tag}"
 
 
@@ -42,7 +42,7 @@ class ImageRecipe:
         return found
 
     def key(self, *ingredients: str) -> str:
-        """A short digest of everything the image is made from, with `ingredients` besides."""
+        """A short digest of all inputs of the image, and of `ingredients`."""
         digest = hashlib.sha256("\0".join(ingredients).encode())
         text = self.dockerfile.read_text()
         digest.update(text.encode())
@@ -56,7 +56,9 @@ class ImageRecipe:
     def _files(self, source: str) -> Iterator[Path]:
         root = REPOSITORY / source
         if not root.exists():
-            raise ClusterError(f"{source} is missing, and the image {self.image} copies it")
+            raise ClusterError(
+                f"{source} is missing, and the image {self.image} copies it: restore it"
+            )
         if root.is_file():
             yield root
             return
@@ -87,7 +89,7 @@ def _ignored_patterns() -> list[str]:
 
 
 def _is_ignored(path: PurePath, patterns: list[str]) -> bool:
-    """Tell whether `path` or a directory above it is left out of the build's context."""
+    """Return whether `path` or a directory above it is excluded from the build's context."""
     return any(_is_match(place, pattern) for place in (path, *path.parents) for pattern in patterns)
 
 

@@ -1,4 +1,4 @@
-"""Which images are built, kept, and given to a cluster.
+"""Decides which images are built, kept in the cache, and loaded into a cluster.
 
 Owns the archives in the cache. Must not know how an image is built.
 """
@@ -32,12 +32,12 @@ def build(names: Sequence[str], tag: str) -> None:
 
 
 def load(paths: ClusterPaths, names: Sequence[str]) -> None:
-    """Give the named images (all, if none is named) to the cluster's containerd."""
+    """Load the named images (all, if none is named) into the cluster's containerd."""
     archives = {recipe.image: _archive(recipe, DEFAULT_TAG) for recipe in _recipes(names)}
     if absent := [image for image, archive in archives.items() if not archive.exists()]:
         wanted = " ".join(absent)
         raise ClusterError(
-            f"not built, or changed since: {wanted}; run `python3 tools/singlenode images {wanted}`"
+            f"not built, or outdated: {wanted}; run `python3 tools/singlenode images {wanted}`"
         )
     client = ContainerdClient(paths.containerd_socket)
     for image, archive in archives.items():
@@ -48,12 +48,12 @@ def load(paths: ClusterPaths, names: Sequence[str]) -> None:
 
 
 def archive_of(name: str, tag: str) -> Path:
-    """Return where the archive of an image lies once it is built. Raises ClusterError."""
+    """Return the path of an image's archive, which exists once it is built. Raises ClusterError."""
     return _archive(ImageRecipe(name), tag)
 
 
 def clone_store(paths: ClusterPaths) -> None:
-    """Let a cluster begin with all images that have been built, as far as that is possible."""
+    """Give a new cluster all images that have been built, if their store can be cloned."""
     paths.containerd_root.parent.mkdir()
     runtime_store.clone(_store(), paths.containerd_root)
 
@@ -63,7 +63,7 @@ def _recipes(names: Sequence[str]) -> list[ImageRecipe]:
 
 
 def _build(recipe: ImageRecipe, tag: str) -> None:
-    # Asked before the build: a file that changes meanwhile makes the archive outdated, not wrong.
+    # Computed before the build: if a file changes meanwhile, the archive counts as outdated.
     archive = _archive(recipe, tag)
     full_name = reference(recipe.image, tag)
     with progress.long_step(f"building image {full_name}"):
@@ -81,7 +81,7 @@ def _prepare_store() -> None:
 
 
 def _latest(image: str) -> Path | None:
-    # Its sources may have changed since: then it is still a good beginning.
+    # Its sources may have changed since; most of its layers can still be used.
     return next(iter(builder.home().glob(f"{image}_{DEFAULT_TAG}_*.tar")), None)
 
 

@@ -1,6 +1,6 @@
-"""Kueue in a cluster: its own manifests, with its controller as an image that was built here.
+"""Installs Kueue in a cluster, from its own manifests and with an image that was built here.
 
-Owns what is changed in those manifests. Must not know which queues there are.
+Owns the changes to those manifests. Must not know which queues there are.
 """
 
 import json
@@ -23,9 +23,9 @@ _POLL_SECONDS = 0.5
 
 
 def install(paths: ClusterPaths) -> None:
-    """Make Kueue run in the cluster; a second time changes nothing."""
+    """Install Kueue in the cluster and wait until it is ready. A second call changes nothing."""
     if bringup.kind_of(paths) != bringup.NODE:
-        raise ClusterError(f"{paths.name} has no node that Kueue could run on: use another cluster")
+        raise ClusterError(f"{paths.name} has no node for Kueue to run on: use another cluster")
     if binaries.missing(binaries.KUEUE):
         raise ClusterError("kueue is not built: run `make kueue`")
     overlay = paths.config / "kueue"
@@ -44,9 +44,9 @@ def install(paths: ClusterPaths) -> None:
 
 
 def kustomization(overlay: Path, upstream: Path) -> str:
-    """What turns Kueue's own manifests into those of this cluster (JSON, which is YAML too).
+    """The kustomization that adapts Kueue's manifests to this cluster (JSON, which is also YAML).
 
-    `overlay` is the directory that it is written to, `upstream` the one of Kueue's manifests.
+    `overlay` is its own directory, `upstream` that of Kueue's manifests.
     """
     program = {"name": "manager", "command": ["/kueue"], "image": IMAGE, "imagePullPolicy": "Never"}
     deployment = {
@@ -61,7 +61,7 @@ def kustomization(overlay: Path, upstream: Path) -> str:
         "metadata": {"name": "kueue-manager-config", "namespace": _NAMESPACE},
         "data": {"controller_manager_config.yaml": json.dumps(_CONFIGURATION)},
     }
-    # kustomize takes no absolute path.
+    # kustomize accepts no absolute path.
     base = os.path.relpath(upstream.resolve(), overlay.resolve())
     no_visibility = {
         "$patch": "delete",
@@ -83,17 +83,17 @@ _CONFIGURATION = {
     "health": {"healthProbeBindAddress": ":8081"},
     "metrics": {"bindAddress": ":8443"},
     "webhook": {"port": 9443},
-    # There is one of it, so it need not wait for a lease.
+    # There is only one instance, so it need not wait for a lease.
     "leaderElection": {"leaderElect": False},
     "integrations": {"frameworks": ["batch/job"]},
-    # Its pending workloads as an API of their own: this API server aggregates none, and one that
-    # does not answer keeps every namespace from being deleted.
+    # This offers pending workloads as an aggregated API. This API server has no aggregation, and an
+    # aggregated API that does not answer prevents the deletion of every namespace.
     "featureGates": {"VisibilityOnDemand": False},
 }
 
 
 def _wait_for_webhook(paths: ClusterPaths) -> None:
-    """Wait until a queue could be made: the pod is ready before its Service leads to it."""
+    """Wait until a queue can be created: the pod is ready before its Service routes to it."""
     flavor = paths.config / "kueue" / "flavor.json"
     probe = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor"}
     flavor.write_text(json.dumps(probe | {"metadata": {"name": "probe"}}))

@@ -1,4 +1,4 @@
-"""Mutual exclusion between commands, by a lock file that leaves nothing behind.
+"""Mutual exclusion between commands, with a lock file that is removed afterwards.
 
 Knows nothing about what is locked.
 """
@@ -17,9 +17,9 @@ _POLL_SECONDS = 0.1
 
 @contextmanager
 def exclusive(path: Path, *, wait_seconds: float, busy: str) -> Iterator[None]:
-    """Hold the lock at `path`; raise ClusterError(`busy`) when it stays taken.
+    """Hold the lock at `path`; raise ClusterError(`busy`) if it is still taken after the wait.
 
-    The kernel drops the lock when its holder dies, so a crash never blocks the next command.
+    The kernel releases the lock when its holder ends, so a crash never blocks the next command.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + wait_seconds

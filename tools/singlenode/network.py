@@ -33,21 +33,21 @@ route add default via 10.99.0.2 dev node0
 
 
 def path(name: str) -> Path:
-    """The file that stands for the namespace."""
+    """The file on which the namespace is mounted."""
     return _DIRECTORY / name
 
 
 def create(name: str) -> None:
-    """Make the namespace, with loopback and the node's address."""
+    """Create the namespace, with loopback and the node's address."""
     _DIRECTORY.mkdir(exist_ok=True)
     path(name).touch()
-    # Not "ip netns add": that makes the whole directory a mount, which would stay for ever.
+    # Not "ip netns add", which makes the whole directory a mount that is never removed.
     _run(["unshare", f"--net={path(name)}", "true"])
     _run(["ip", "-netns", name, "-batch", "-"], stdin=_SETUP)
 
 
 def delete(name: str) -> None:
-    """Remove the namespace with all its interfaces; one that is not there is no error."""
+    """Remove the namespace with all its interfaces, if it exists."""
     if not path(name).exists():
         return
     # A namespace is mounted over the file. Crashes may have left more than one.
@@ -57,7 +57,7 @@ def delete(name: str) -> None:
 
 
 def enter(name: str) -> None:
-    """Move this thread, and what it starts from now on, into the namespace."""
+    """Move this thread, and processes that it starts later, into the namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = os.open(path(name), os.O_RDONLY)
     try:
@@ -70,7 +70,7 @@ def enter(name: str) -> None:
 
 
 def can_create() -> bool:
-    """Try the interfaces that a node needs, in a namespace that is gone at once."""
+    """Return whether the interfaces of a node can be created, by a test in a new namespace."""
     attempt = (
         "ip link add name left type veth peer name right && ip link add name bridge0 type bridge"
     )

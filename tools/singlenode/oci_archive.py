@@ -1,4 +1,4 @@
-"""An image with one program in it, written without a builder.
+"""Writes an image with a single program, without a builder.
 
 Must not know which program.
 """
@@ -15,7 +15,7 @@ _USER = "65532:65532"
 
 
 def write(archive: Path, *, program: Path, image: str) -> None:
-    """Write an OCI archive of an image named `image` that holds and runs `program` alone."""
+    """Write an OCI archive of an image named `image` that has and runs only `program`."""
     layer = _tar({program.name: program.read_bytes()}, mode=0o755)
     config = _json_bytes(
         {

@@ -1,4 +1,4 @@
-"""What a node needs from Debian. Must not know how it is used."""
+"""The Debian packages that a node needs. Must not know how they are used."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from tools.singlenode.errors import ClusterError
 from tools.singlenode.lock import exclusive
 from tools.singlenode.paths import cache_home
 
-# Package -> what shows that it, or another package with the same programs, is there.
+# Package -> programs or files which show that it, or an equivalent package, is installed.
 _PROBES: dict[str, tuple[str, ...]] = {
     "containerd": ("containerd", "ctr"),
     "runc": ("runc",),
@@ -28,24 +28,24 @@ _PROBES: dict[str, tuple[str, ...]] = {
 _LONGEST_INSTALLATION_SECONDS = 600
 _CNI_DIRECTORIES = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 _CNI_PLUGINS = ("bridge", "host-local", "loopback", "portmap")
-# Where Debian keeps programs for administrators; not on everybody's PATH.
+# Includes Debian's directories for administrators, which are not on every user's PATH.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def missing() -> list[str]:
-    """The Debian packages that have to be installed."""
+    """The Debian packages that must be installed."""
     absent = [package for package, probes in _PROBES.items() if not all(map(_is_there, probes))]
     has_plugins = any(map(_has_plugins, _CNI_DIRECTORIES))
     return absent if has_plugins else [*absent, "containernetworking-plugins"]
 
 
 def can_install() -> bool:
-    """Tell whether this system has Debian's package manager."""
+    """Return whether this system has Debian's package manager."""
     return _is_there("apt-get")
 
 
 def install() -> None:
-    """Install what is missing; raise ClusterError if that fails."""
+    """Install the missing packages; raise ClusterError if that fails."""
     if not missing():
         return
     lock = cache_home() / "packages.lock"
@@ -58,12 +58,12 @@ def install() -> None:
 
 
 def cni_plugins() -> Path:
-    """The directory with the CNI plugins; Debian's if there is none yet."""
+    """The directory with the CNI plugins; Debian's directory if there is none yet."""
     return next(filter(_has_plugins, _CNI_DIRECTORIES), _CNI_DIRECTORIES[0])
 
 
 def find_program(name: str) -> Path:
-    """The path of an installed program; raise ClusterError if it is not there."""
+    """The path of an installed program; raises ClusterError if it is not installed."""
     found = shutil.which(name, path=SEARCH_PATH)
     if found is None:
         raise ClusterError(f"{name} is not installed: run `python3 tools/singlenode install`")
@@ -75,7 +75,7 @@ def _install(absent: list[str]) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     install = ["install", "--yes", "--no-install-recommends", *absent]
     with progress.long_step(f"installing {', '.join(absent)}"), log.open("w") as sink:
-        # A list that cannot be fetched does not matter if the others suffice.
+        # A package list that cannot be fetched does not matter if the others are sufficient.
         _apt_get(["update"], sink)
         if _apt_get(install, sink) != 0:
             raise ClusterError(f"`apt-get {' '.join(install)}` failed: see {log}")

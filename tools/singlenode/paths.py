@@ -1,4 +1,4 @@
-"""Where things lie: the cache, the state of each cluster, the repository.
+"""The paths of the cache, of each cluster's state, and of the repository.
 
 Owns names and places only. Must not know what runs in a cluster.
 """
@@ -14,8 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MODULES = REPOSITORY / "tools" / "singlenode" / "modules"
 IMAGES = REPOSITORY / "deploy" / "images"
 
-# A node's containerd and kubelet see directories of the cluster's own in these places, because
-# what they write there cannot be moved by any option.
+# A node's containerd and kubelet see private directories of the cluster in these places, because no
+# option can change where they write.
 PRIVATE_PLACES = ("/run", "/var/log", "/var/lib")
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?")
@@ -25,12 +25,12 @@ _LONGEST_STATE_HOME = 107 - 65
 
 
 def cache_home() -> Path:
-    """The directory for what can be made again: binaries, images."""
+    """The directory for what can be rebuilt: programs and images."""
     return _base_directory("XDG_CACHE_HOME", ".cache")
 
 
 def state_home() -> Path:
-    """The directory for what belongs to running clusters."""
+    """The directory for the state of running clusters."""
     return _base_directory("XDG_STATE_HOME", ".local/state")
 
 
@@ -40,7 +40,7 @@ def clusters_home() -> Path:
 
 
 def checked_name(text: str) -> str:
-    """Return `text` if it can name a cluster; else raise ClusterError."""
+    """Return `text` if it is a valid name of a cluster; otherwise raise ClusterError."""
     if _NAME.fullmatch(text):
         return text
     raise ClusterError(
@@ -50,7 +50,7 @@ def checked_name(text: str) -> str:
 
 
 def problem_with_homes() -> str | None:
-    """Say why clusters cannot live in the chosen directories, or None if they can."""
+    """Return why clusters cannot use the chosen directories; None if they can."""
     if len(bytes(state_home())) > _LONGEST_STATE_HOME:
         return (
             f"{state_home()} is too long for Unix sockets: "
@@ -59,7 +59,7 @@ def problem_with_homes() -> str | None:
     for variable, home in (("XDG_STATE_HOME", state_home()), ("XDG_CACHE_HOME", cache_home())):
         for place in PRIVATE_PLACES:
             if home.resolve().is_relative_to(Path(place).resolve()):
-                return f"{home} lies under {place}: set {variable} to a directory elsewhere"
+                return f"{home} is below {place}: set {variable} to a directory elsewhere"
     return None
 
 
@@ -71,13 +71,13 @@ def _base_directory(variable: str, default: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPaths:
-    """Everything that one cluster keeps on disk, under one directory."""
+    """The paths of everything that one cluster keeps on disk, below one directory."""
 
     name: str
 
     @property
     def root(self) -> Path:
-        """The directory that goes when the cluster goes."""
+        """The directory that is removed with the cluster."""
         return clusters_home() / self.name
 
     @property
@@ -87,12 +87,12 @@ class ClusterPaths:
 
     @property
     def kind_file(self) -> Path:
-        """Written first; says which kind of cluster this is."""
+        """The file with the kind of the cluster, which is written first."""
         return self.root / "kind"
 
     @property
     def ready_file(self) -> Path:
-        """Written last; says that `up` got through."""
+        """The file that is written last, when the start is complete."""
         return self.root / "ready"
 
     @property
@@ -112,7 +112,7 @@ class ClusterPaths:
 
     @property
     def containerd_root(self) -> Path:
-        """Where the cluster's own containerd keeps images and containers."""
+        """The directory in which the cluster's containerd keeps images and containers."""
         return self.root / "containerd" / "root"
 
     @property
@@ -122,7 +122,7 @@ class ClusterPaths:
 
     @property
     def private(self) -> Path:
-        """What containerd and the kubelet see in place of directories and files of the machine."""
+        """The files that containerd and the kubelet see in place of those of the machine."""
         return self.root / "private"
 
     @property
@@ -137,7 +137,7 @@ class ClusterPaths:
 
     @property
     def records(self) -> Path:
-        """The directory with one file for each component that says which process it is."""
+        """The directory with one file for each component, which identifies its process."""
         return self.root / "processes"
 
     def log(self, component: str) -> Path:
@@ -145,5 +145,5 @@ class ClusterPaths:
         return self.logs / f"{component}.log"
 
     def record(self, component: str) -> Path:
-        """The file that says which process `component` is."""
+        """The file that identifies the process of `component`."""
         return self.records / component

@@ -1,6 +1,6 @@
 """Keys, certificates and kubeconfigs of one cluster.
 
-All come from one authority that exists for this cluster alone and is thrown away with it.
+All are signed by one authority, which belongs to this cluster only and is removed with it.
 Must not know which component uses which.
 """
 
@@ -17,7 +17,7 @@ _DAYS = 365
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """What is to be certified. Client certificates carry no names, server certificates do."""
+    """The content of a certificate. Only server certificates have server names."""
 
     name: str
     common_name: str
@@ -46,7 +46,7 @@ def create_certificate(directory: Path, certificate: Certificate) -> None:
 
 def render_authority_request() -> str:
     """The openssl configuration for the authority."""
-    # Python 3.13 and others verify strictly: without these three the authority is refused.
+    # Strict verification, as in Python 3.13, refuses an authority without these three.
     return _request(
         "commonName = afresh-cluster",
         [
@@ -75,7 +75,7 @@ def render_request(certificate: Certificate) -> str:
 
 
 def render_kubeconfig(directory: Path, name: str, *, server: str) -> str:
-    """A kubeconfig (JSON, which is YAML too) for the client NAME, with everything embedded."""
+    """A kubeconfig (JSON, which is also YAML) for the client NAME, with embedded certificates."""
     cluster = {"server": server, "certificate-authority-data": _encoded(directory / "ca.crt")}
     user = {
         "client-certificate-data": _encoded(directory / f"{name}.crt"),

@@ -1,6 +1,6 @@
-"""What this machine must offer before anything can be installed or started.
+"""Checks what this machine must have before anything can be installed or started.
 
-Looks, and changes nothing.
+Changes nothing.
 """
 
 import os
@@ -16,13 +16,13 @@ _OTHER_SYSTEM = "use Linux, for instance in a virtual machine"
 
 
 def check() -> None:
-    """Raise ClusterError with one sentence that names everything that is missing or impossible."""
+    """Raise ClusterError with one sentence that names everything that is missing."""
     if problems := list(_problems()):
         raise ClusterError(f"cannot run a cluster here: {'; '.join(problems)}")
 
 
 def check_control_plane() -> None:
-    """Raise ClusterError with what keeps even a control plane from running."""
+    """Raise ClusterError with everything that prevents even a control plane from running."""
     problems = [] if sys.platform == "linux" else [_OTHER_SYSTEM]
     if problem := binaries.problem_with_go():
         problems.append(problem)
@@ -33,7 +33,7 @@ def check_control_plane() -> None:
 
 
 def check_root() -> None:
-    """Raise ClusterError unless this is root on Linux, as everything about a node asks."""
+    """Raise ClusterError unless this process is root on Linux, which a node requires."""
     if problem := _problem_with_user():
         raise ClusterError(f"cannot run a node here: {problem}")
 
@@ -65,4 +65,4 @@ def _problems_with_kernel() -> Iterator[str]:
     if "overlay" not in Path("/proc/filesystems").read_text():
         yield "the kernel has no overlay file system, so run `modprobe overlay`"
     if not packages.missing() and not network.can_create():
-        yield "network namespaces with veth and bridge interfaces cannot be made by this kernel"
+        yield "this kernel cannot create network namespaces with veth and bridge interfaces"

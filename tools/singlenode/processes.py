@@ -1,7 +1,7 @@
-"""Long-running processes: start them, recognise them later, end them.
+"""Starts long-running processes, recognizes them later, and ends them.
 
-A process is recognised by its number, its start time and the boot it belongs to, so that a number
-that the kernel has given to somebody else is never signalled. Must not know what the processes are.
+A process is identified by its pid, its start time and the boot id, so that a pid that the kernel
+has reused is never signalled. Must not know what the processes are.
 """
 
 import os
@@ -16,8 +16,8 @@ from tools.singlenode.errors import ClusterError
 _POLL_SECONDS = 0.02
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
-# The process records itself before it becomes the program: there is no instant at which it runs
-# unrecorded, whatever happens to the command that started it.
+# The process records itself before it executes the program: it never runs unrecorded, even if the
+# command that started it ends early.
 _LAUNCH = """
 set -e
 umask 022
@@ -43,7 +43,7 @@ class ProcessLaunch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRecord:
-    """A process as it was when it started."""
+    """The identity of a process, as recorded at its start."""
 
     boot_id: str
     pid: int
@@ -51,10 +51,10 @@ class ProcessRecord:
 
 
 def start(launch: ProcessLaunch) -> None:
-    """Start the process in a session of its own; return as soon as it is recorded."""
+    """Start the process in a session of its own; return when it is recorded."""
     launch.record.unlink(missing_ok=True)
     cgroup = str(launch.cgroup_procs or "")
-    # Not subprocess: that wants to see its children end, and these outlive us.
+    # Not subprocess, which expects to wait for its children: these outlive this command.
     pid = os.posix_spawn(
         "/bin/sh",
         ["sh", "-c", _LAUNCH, "sh", str(launch.record), cgroup, *launch.command],
@@ -73,7 +73,7 @@ def start(launch: ProcessLaunch) -> None:
 
 
 def read_record(path: Path) -> ProcessRecord | None:
-    """Read what the process wrote about itself, or None if it did not get that far."""
+    """Return the record that the process wrote; None if there is none yet."""
     try:
         boot_id, stat = path.read_text().splitlines()
     except (FileNotFoundError, ValueError):
@@ -84,7 +84,7 @@ def read_record(path: Path) -> ProcessRecord | None:
 
 
 def is_alive(record: ProcessRecord) -> bool:
-    """Tell whether that very process still runs; a zombie does not."""
+    """Return whether exactly this process still runs; a zombie does not count."""
     if record.boot_id != _BOOT_ID.read_text().strip():
         return False
     try:
@@ -95,7 +95,7 @@ def is_alive(record: ProcessRecord) -> bool:
 
 
 def kill(record: ProcessRecord, *, wait_seconds: float) -> None:
-    """End that very process at once; raise ClusterError if it is still there after the wait."""
+    """Kill exactly this process; raise ClusterError if it still runs after the wait."""
     try:
         descriptor = os.pidfd_open(record.pid)
     except ProcessLookupError:
@@ -124,5 +124,5 @@ def _state(stat: str) -> str:
 
 
 def _after_command(stat: str) -> list[str]:
-    # The command's name, in parentheses, may itself hold spaces and parentheses.
+    # The command's name, in parentheses, may itself contain spaces and parentheses.
     return stat.rpartition(")")[2].split()

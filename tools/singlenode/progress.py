@@ -1,6 +1,6 @@
-"""Progress for people: one line when a step begins, one when it ends, on standard error.
+"""Prints progress on standard error: one line when a step starts, and one when it ends.
 
-A step that may take minutes says in between that it goes on. Knows nothing about the steps.
+A step that may take minutes also prints a line at intervals. Knows nothing about the steps.
 """
 
 import os
@@ -10,19 +10,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# A program that calls several commands in a row passes its own beginning on.
+# A program that calls several commands passes its own start time to them.
 BEGAN_VARIABLE = "AFRESH_BEGAN"
 _REMINDER_SECONDS = 60.0
 _STARTED = float(os.environ.get(BEGAN_VARIABLE) or time.monotonic())
 
 
 def environment() -> dict[str, str]:
-    """The environment for a command whose lines shall count from the same beginning."""
+    """The environment for a command whose times count from the same start."""
     return {**os.environ, BEGAN_VARIABLE: str(_STARTED)}
 
 
 def elapsed() -> float:
-    """Seconds since the command, or the program that called it, began."""
+    """Seconds since the start of this command, or of the program that called it."""
     return time.monotonic() - _STARTED
 
 
@@ -35,7 +35,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Announce `what`, and its duration when the block ends without an error."""
+    """Print `what`, and its duration when the block ends without an error."""
     began = time.monotonic()
     say(f"{what} ...")
     yield
@@ -44,13 +44,13 @@ def step(what: str) -> Iterator[None]:
 
 @contextmanager
 def long_step(what: str, every_seconds: float = _REMINDER_SECONDS) -> Iterator[None]:
-    """Do as `step`, and say at every so many seconds that it still goes on."""
+    """Do the same as `step`, and print at intervals that the step is still running."""
     began = time.monotonic()
     over = threading.Event()
 
     def remind() -> None:
         while not over.wait(every_seconds):
-            say(f"{what}: still going on after {time.monotonic() - began:.0f} s")
+            say(f"{what}: still running after {time.monotonic() - began:.0f} s")
 
     reminder = threading.Thread(target=remind, daemon=True)
     with step(what):

@@ -1,7 +1,7 @@
-"""A containerd store with all images in it: prepared once, cloned for each new cluster.
+"""A containerd store with all images, which is prepared once and cloned for each new cluster.
 
-Unpacking images takes many seconds, cloning a store a fraction of one: what containerd never
-changes (layers, blobs) is linked, only its two databases are copied.
+Unpacking images takes many seconds; cloning a store takes a fraction of a second. Files that
+containerd never changes (layers, blobs) are linked, and only its two databases are copied.
 Must not know what the images are.
 """
 
@@ -27,22 +27,22 @@ _STOP_SECONDS = 20
 
 
 def is_prepared(store: Path, archives: Sequence[Path]) -> bool:
-    """Tell whether `store` holds exactly these archives' images."""
+    """Return whether `store` has exactly the images of these archives."""
     mark = _mark(store)
     return store.exists() and mark.exists() and mark.read_text() == _contents(archives)
 
 
 def prepare(store: Path, archives: Sequence[Path]) -> None:
-    """Make `store` hold these archives' images."""
+    """Fill `store` with the images of these archives."""
     with tempfile.TemporaryDirectory(prefix=".containerd-", dir=store.parent) as scratch:
         fresh = Path(scratch) / "root"
-        # What it holds already is not unpacked again.
+        # Images that it has already are not unpacked again.
         clone(store, fresh)
         with _containerd(fresh, log=Path(scratch) / "log") as client:
             for archive in archives:
                 client.ensure_image(archive)
         _mark(store).unlink(missing_ok=True)
-        # Who clones between the two renames finds nothing, and imports the images instead.
+        # A cluster that clones between the two renames finds no store, and imports the images.
         if store.exists():
             store.rename(Path(scratch) / "old")
         fresh.rename(store)
@@ -50,7 +50,7 @@ def prepare(store: Path, archives: Sequence[Path]) -> None:
 
 
 def clone(store: Path, root: Path) -> bool:
-    """Make `root` a store like `store`; return False, with no `root`, if that is not possible."""
+    """Clone `store` to `root`; return False, without a `root`, if that is not possible."""
     if not store.exists():
         return False
     command = ["cp", "--archive", "--link", str(store), str(root)]
@@ -63,7 +63,7 @@ def clone(store: Path, root: Path) -> bool:
 
 
 def answers(path: Path) -> bool:
-    """Tell whether something listens on the Unix socket `path`."""
+    """Return whether a program listens on the Unix socket `path`."""
     with socket.socket(socket.AF_UNIX) as client:
         try:
             client.connect(str(path))
@@ -92,7 +92,7 @@ def _own_databases(store: Path, root: Path) -> bool:
 
 @contextmanager
 def _containerd(root: Path, *, log: Path) -> Iterator[ContainerdClient]:
-    """Run a containerd that only keeps images, for as long as the block lasts."""
+    """Run a containerd that only keeps images, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="afresh-") as place, log.open("w") as sink:
         client = ContainerdClient(Path(place) / "containerd.sock")
         config = Path(place) / "config.toml"
@@ -103,7 +103,7 @@ def _containerd(root: Path, *, log: Path) -> Iterator[ContainerdClient]:
             f'[plugins."io.containerd.internal.v1.opt"]\n  path = "{place}/opt"\n'
         )
         program = str(packages.find_program("containerd"))
-        # Should it die, its mounts die with it.
+        # If it ends, its mounts disappear with its namespace.
         command = ["unshare", "--mount", "--", program, "--config", str(config)]
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)
         try:

@@ -1,4 +1,4 @@
-"""Starting components and waiting for what they promise, within a bound.
+"""Starts components and waits until they are ready, up to a deadline.
 
 Must not know which components there are or what they are for.
 """
@@ -21,7 +21,7 @@ _LINES_SHOWN = 15
 
 @dataclass(slots=True, kw_only=True)
 class Startup:
-    """One cluster that is being started, and the moment by which it must be ready."""
+    """One cluster that is being started, and the deadline for its start (time.monotonic())."""
 
     paths: ClusterPaths
     deadline: float
@@ -29,7 +29,7 @@ class Startup:
     _started: list[str] = field(default_factory=list)
 
     def start(self, component: Component) -> int:
-        """Start `component` and return its process number."""
+        """Start `component` and return its pid."""
         record = self.paths.record(component.name)
         processes.start(
             processes.ProcessLaunch(
@@ -45,16 +45,16 @@ class Startup:
         return found.pid if found else 0
 
     def wait(self, what: str, is_done: Callable[[], bool]) -> None:
-        """Return when `is_done`; raise ClusterError if a component ends or time runs out before.
+        """Wait until `is_done`; raise ClusterError if a component ends or the deadline passes.
 
-        Either way the log of the component to blame has been shown.
+        Prints the end of the failed component's log before it raises.
         """
         while not is_done():
             for name in self._started:
                 record = processes.read_record(self.paths.record(name))
                 if record is None or not processes.is_alive(record):
                     self._show_log(name)
-                    raise ClusterError(f"{name} ended by itself: its last lines are above")
+                    raise ClusterError(f"{name} ended unexpectedly: its last lines are above")
             if time.monotonic() > self.deadline:
                 self._show_log(self._started[-1])
                 raise ClusterError(
@@ -68,11 +68,11 @@ class Startup:
 
 
 def all_alive(paths: ClusterPaths) -> bool:
-    """Tell whether every component that was started still runs."""
+    """Return whether every component that was started still runs."""
     records = [processes.read_record(file) for file in paths.records.glob("*")]
     return bool(records) and all(record and processes.is_alive(record) for record in records)
 
 
 def _environment() -> Mapping[str, str]:
-    # Nothing else: no proxy settings for traffic that stays inside, and no secrets.
+    # Nothing else: no secrets, and no proxy settings since all traffic stays inside.
     return {"PATH": SEARCH_PATH, "HOME": os.environ.get("HOME", "/root")}

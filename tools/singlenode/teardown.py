@@ -1,6 +1,6 @@
-"""Taking a cluster down, whatever state it is in, so that nothing of it is left.
+"""Removes a cluster completely, in whatever state it is.
 
-All state is thrown away, so nothing is asked to end in good order: everything is killed at once.
+All state is discarded, so processes need not end cleanly: everything is killed at once.
 """
 
 import shutil
@@ -12,9 +12,9 @@ _PATIENCE_SECONDS = 30
 
 
 def take_down(paths: ClusterPaths) -> None:
-    """Remove the cluster's processes, mounts, groups, network and files; none is no error."""
+    """Remove the cluster's processes, mounts, groups, network and files, as far as they exist."""
     kill_recorded(paths)
-    # Finds also what was never recorded: shims, the processes of pods.
+    # This also ends processes that were never recorded: shims and the processes of pods.
     cgroups.kill_all(paths.namespace, wait_seconds=_PATIENCE_SECONDS)
     cgroups.remove(paths.namespace, wait_seconds=_PATIENCE_SECONDS)
     # The mounts were in a namespace that ended with its last process.
@@ -24,7 +24,7 @@ def take_down(paths: ClusterPaths) -> None:
 
 
 def kill_recorded(paths: ClusterPaths) -> None:
-    """End the components that were started."""
+    """Kill the components that were started."""
     for file in sorted(paths.records.glob("*")):
         if record := processes.read_record(file):
             processes.kill(record, wait_seconds=_PATIENCE_SECONDS)

@@ -76,7 +76,7 @@ def test_an_archive_of_something_else_is_refused(tmp_path: Path) -> None:
     archive = tmp_path / "other.tar"
     archive.write_bytes(layer({"a": b""}))
 
-    with pytest.raises(ImageError, match=r"other\.tar is not an OCI archive: it has no index\.json"):
+    with pytest.raises(ImageError, match=r"other\.tar is not an OCI archive: .* no index\.json"):
         read(archive, shelf())
 
 

@@ -65,13 +65,13 @@ def test_a_usage_error_is_explained_and_ends_with_2(
     [
         pytest.param(
             ["run", "x", "--", "true"],
-            "error: x is not up: run `python3 tools/singlenode up x`\n",
-            id="run in a cluster that is not up",
+            "error: x is not running: run `python3 tools/singlenode up x`\n",
+            id="run in a cluster that is not running",
         ),
         pytest.param(
             ["load", "x"],
-            "error: x is not up: run `python3 tools/singlenode up x`\n",
-            id="load into a cluster that is not up",
+            "error: x is not running: run `python3 tools/singlenode up x`\n",
+            id="load into a cluster that is not running",
         ),
         pytest.param(
             ["up", "x", "--control-plane"],
@@ -93,7 +93,7 @@ def test_a_cluster_that_is_not_there_is_down_already(homes: Path) -> None:
     answer = _run(homes, "down", "x")
 
     assert answer.returncode == 0
-    assert "x was not up" in answer.stderr
+    assert "x did not exist" in answer.stderr
 
 
 def test_without_clusters_the_list_is_empty(homes: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_check_names_everything_that_is_missing_in_one_sentence(homes: Path) -
 
     assert answer.returncode == 1
     assert len(answer.stderr.splitlines()) == 1
-    assert "lies under /run: set XDG_STATE_HOME to a directory elsewhere" in answer.stderr
+    assert "is below /run: set XDG_STATE_HOME to a directory elsewhere" in answer.stderr
     assert "install Go 1.26 or newer" in answer.stderr
 
 

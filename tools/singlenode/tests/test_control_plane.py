@@ -22,7 +22,7 @@ def installed() -> None:
 
 @pytest.fixture
 def plane(installed: None) -> Iterator[Tool]:
-    """The tool for a control plane that is not up yet. Afterwards nothing of it may be left."""
+    """The tool for a control plane that does not run yet. Afterwards nothing of it may be left."""
     tool = Tool(f"selftest-cp-{os.getpid()}")
     tool.run("down", tool.name)
     yield tool
@@ -82,4 +82,4 @@ def test_a_control_plane_is_not_turned_into_a_node(plane: Tool) -> None:
 
     answer = plane.run("up", plane.name, want=1)
 
-    assert f"{plane.name} is up as a control-plane: take it down first" in answer.stderr
+    assert f"{plane.name} is running as a control-plane: remove it first" in answer.stderr

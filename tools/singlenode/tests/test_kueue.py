@@ -61,5 +61,5 @@ def test_a_controller_that_is_not_built_is_named_with_the_remedy(node: ClusterPa
 def test_a_control_plane_without_a_node_is_refused(node: ClusterPaths) -> None:
     node.kind_file.write_text("control-plane")
 
-    with pytest.raises(ClusterError, match="demo has no node that Kueue could run on"):
+    with pytest.raises(ClusterError, match="demo has no node for Kueue to run on"):
         kueue.install(node)

@@ -28,7 +28,7 @@ def installed() -> None:
 
 @pytest.fixture
 def node(installed: None) -> Iterator[Tool]:
-    """The tool for a cluster that is not up yet. Afterwards nothing of it may be left."""
+    """The tool for a cluster that does not run yet. Afterwards nothing of it may be left."""
     tool = Tool(_NAME)
     tool.run("down", _NAME)
     before = traces.look(_NAME, clusters_home())
@@ -95,7 +95,7 @@ def test_a_node_that_is_up_stays_as_it_is(node: Tool) -> None:
 
     answer = node.run("up", _NAME)
 
-    assert f"{_NAME} was up already" in answer.stderr
+    assert f"{_NAME} was already running" in answer.stderr
     assert node.pid("kubelet") == first
     assert answer.stdout == f"{node.root / 'kubectl'} get nodes\n"
 
@@ -109,7 +109,7 @@ def test_a_node_of_which_a_component_died_is_started_anew(node: Tool, component:
 
     answer = node.run("up", _NAME)
 
-    assert f"{_NAME} is half up: taking it down first" in answer.stderr
+    assert f"{_NAME} is incomplete: removing it first" in answer.stderr
     assert node.kubectl("get", "pods", "-o", "name") == ""
     node.run_pod(_pod("q"))
 
@@ -149,7 +149,7 @@ def test_two_starts_of_one_node_at_once_make_one_node(node: Tool) -> None:
         said = [process.communicate(timeout=600)[1] for process in (one, two)]
 
     assert (one.returncode, two.returncode) == (0, 0)
-    assert sorted("was up already" in text for text in said) == [False, True]
+    assert sorted("was already running" in text for text in said) == [False, True]
 
 
 def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
@@ -178,7 +178,7 @@ def test_a_node_whose_state_is_kept_elsewhere_is_left_alone(node: Tool) -> None:
 
             answer = node.run("up", _NAME, want=1)
 
-            assert "whose state is kept elsewhere runs on this machine" in answer.stderr
+            assert "with another state directory runs on this machine" in answer.stderr
             assert theirs.poll() is None
         finally:
             theirs.kill()

@@ -65,8 +65,8 @@ def test_a_home_that_is_no_absolute_path_counts_as_unset(
 @pytest.mark.parametrize(
     ("variable", "value", "want"),
     [
-        pytest.param("XDG_STATE_HOME", "/run/me", "lies under /run", id="state in /run"),
-        pytest.param("XDG_STATE_HOME", "/var/lib/x/..", "under /var/lib", id="state in /var/lib"),
+        pytest.param("XDG_STATE_HOME", "/run/me", "is below /run", id="state in /run"),
+        pytest.param("XDG_STATE_HOME", "/var/lib/x/..", "below /var/lib", id="state in /var/lib"),
         pytest.param("XDG_CACHE_HOME", "/var/log/x", "set XDG_CACHE_HOME", id="cache in /var/log"),
         pytest.param("XDG_STATE_HOME", "/" + "a" * 40, "at most 35 bytes", id="too long a state"),
     ],

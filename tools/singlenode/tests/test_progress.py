@@ -41,7 +41,7 @@ def test_a_step_that_takes_long_says_in_between_that_it_goes_on() -> None:
         want_begin = terminal.next_line()
         want_reminders = [terminal.next_line(), terminal.next_line()]
     assert "building etcd ..." in want_begin
-    assert all("building etcd: still going on after" in line for line in want_reminders)
+    assert all("building etcd: still running after" in line for line in want_reminders)
     assert "building etcd: done in" in terminal.lines_left()[-1]
 
 

@@ -50,9 +50,9 @@ class Tool:
         )
 
     def is_half_up(self) -> bool:
-        """Whether the tool lists the cluster as half up; others may be listed, too."""
+        """Whether the tool lists the cluster as incomplete; others may be listed, too."""
         lines = self.run("list").stdout.splitlines()
-        return any(line.split()[0] == self.name and line.endswith("half up") for line in lines)
+        return any(line.split()[0] == self.name and line.endswith("incomplete") for line in lines)
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         """Run the cluster's own kubectl script; return what it prints."""
