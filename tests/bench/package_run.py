@@ -85,10 +85,10 @@ async def run_package(
 def _episodes(seen: Watching) -> list[dict[str, float]]:
     episodes = []
     for (kind, name), _ in list(seen.objects.items()):
-        told = _report(seen.pod_of(name)) if kind == "job" else None
-        if told and told.final:
+        report = _report(seen.pod_of(name)) if kind == "job" else None
+        if report and report.final:
             at = {"jobCreated": seen.first_seen["job", name], "podScheduled": seen.scheduled[name]}
-            episodes.append({**told.phases, **at})
+            episodes.append({**report.phases, **at})
     return episodes
 
 

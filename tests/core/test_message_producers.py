@@ -201,9 +201,7 @@ CASES = [
     ),
     pytest.param(lambda *_: verify.LEFT_BEHIND, "queues", "that it creates.", id="left behind"),
     pytest.param(lambda *_: commands.GONE, "container", "another episode starts", id="gone"),
-    pytest.param(
-        lambda *_: plan_commit.NOT_COMMITTED, "plan", "another episode starts", id="plan"
-    ),
+    pytest.param(lambda *_: plan_commit.NOT_COMMITTED, "plan", "another episode starts", id="plan"),
     *(
         pytest.param(of_model(fault), name, remedy, id=f"model {fault.name}")
         for fault, (name, remedy) in MODEL.items()

@@ -35,23 +35,23 @@ def reasons_in(*phases: PackagePhase) -> set[str]:
 
 
 def test_the_page_on_debugging_has_every_reason_that_stalls_a_package_and_no_other() -> None:
-    told = first_cells(section(DEBUG, "When it is stalled"))
+    documented = first_cells(section(DEBUG, "When it is stalled"))
     waits = reasons_in(PackagePhase.PENDING)  # these stall it after an hour, and stay what they are
 
-    assert told == reasons_in(PackagePhase.STALLED) - waits
+    assert documented == reasons_in(PackagePhase.STALLED) - waits
     assert "waited for an hour" in section(DEBUG, "When it is stalled")
 
 
 def test_the_page_on_debugging_has_every_reason_for_which_a_package_waits() -> None:
-    told = first_cells(section(DEBUG, "When it waits"))
+    documented = first_cells(section(DEBUG, "When it waits"))
 
-    assert told == reasons_in(PackagePhase.PENDING, PackagePhase.QUEUED)
+    assert documented == reasons_in(PackagePhase.PENDING, PackagePhase.QUEUED)
 
 
 def test_the_page_on_debugging_says_of_every_phase_that_is_no_success_what_to_do() -> None:
-    told = first_cells(section(DEBUG, "From the list to the cause"))
+    documented = first_cells(section(DEBUG, "From the list to the cause"))
 
-    assert told == OF_PACKAGES.keys() - {PackagePhase.SUCCEEDED}
+    assert documented == OF_PACKAGES.keys() - {PackagePhase.SUCCEEDED}
 
 
 def test_the_page_on_alerts_has_every_alert_of_the_chart_with_its_severity() -> None:
@@ -63,9 +63,11 @@ def test_the_page_on_alerts_has_every_alert_of_the_chart_with_its_severity() -> 
         for rule in group["rules"]
     ]
 
-    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", ALERTS.read_text(), re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", ALERTS.read_text(), re.MULTILINE)
     assert rules
-    assert sorted(told) == sorted((rule["alert"], rule["labels"]["severity"]) for rule in rules)
+    assert sorted(documented) == sorted(
+        (rule["alert"], rule["labels"]["severity"]) for rule in rules
+    )
 
 
 ATTACKS = sorted(set(re.findall(r"`([\w/]+/test_\w+\.py)`", (DOCS / "security.md").read_text())))

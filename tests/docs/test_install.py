@@ -33,10 +33,10 @@ def rows(section: str) -> list[list[str]]:
 def test_the_values_of_the_table_are_the_charts_with_its_defaults() -> None:
     known = dict(leaves(VALUES)) | {"image.tag": "the chart's version"}
 
-    told = {row[0]: row[1] for row in rows("Operator")}
-    assert told
-    assert {name: str(known.get(name)).lower() for name in told} == {
-        name: default.lower() for name, default in told.items()
+    documented = {row[0]: row[1] for row in rows("Operator")}
+    assert documented
+    assert {name: str(known.get(name)).lower() for name in documented} == {
+        name: default.lower() for name, default in documented.items()
     }
 
 

@@ -98,14 +98,14 @@ async def literal(_folder: Path) -> AsyncIterator[Eager]:
             line, *fields = head.removesuffix("\r\n\r\n").split("\r\n")
             pairs = tuple((k.lower(), v.strip()) for k, _, v in (f.partition(":") for f in fields))
             method, url, *_ = [*line.split(" "), "", ""]
-            told = dict(pairs)
-            status = 400 if told.get("user-agent") == REFUSE else 200
+            received = dict(pairs)
+            status = 400 if received.get("user-agent") == REFUSE else 200
             writer.write(
                 f"HTTP/1.1 {status} x\r\nContent-Type: application/json\r\n{MARK}\r\n"
                 f"Content-Length: {len(ANSWER)}\r\n\r\n{ANSWER}".encode()
             )
             try:
-                body = await reader.readexactly(int(told.get("content-length", "0")))
+                body = await reader.readexactly(int(received.get("content-length", "0")))
             except asyncio.IncompleteReadError as error:
                 eager.broken.append(repr(error.partial))
                 break
@@ -149,12 +149,14 @@ async def nodes(_folder: Path) -> AsyncIterator[Eager]:
     async def listen() -> None:
         assert process.stdout
         async for line in process.stdout:
-            told = json.loads(line)
-            if "broken" in told:
-                eager.broken.append(told["broken"])
+            received = json.loads(line)
+            if "broken" in received:
+                eager.broken.append(received["broken"])
                 continue
-            pairs = tuple((name.lower(), value) for name, value in told["headers"])
-            seen = Seen(told["method"], told["url"], pairs, told["body"].encode("latin-1"))
+            pairs = tuple((name.lower(), value) for name, value in received["headers"])
+            seen = Seen(
+                received["method"], received["url"], pairs, received["body"].encode("latin-1")
+            )
             eager.seen.append(seen)
 
     port = json.loads(await process.stdout.readline())["port"]

@@ -39,7 +39,7 @@ class Proxy(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _tell(self) -> None:
-        tell(self.requestline)
+        report(self.requestline)
 
     def log_message(self, *_: object) -> None:
         return
@@ -55,7 +55,7 @@ def pump(source: socket.socket, sink: socket.socket) -> None:
         return
 
 
-def tell(what: object) -> None:
+def report(what: object) -> None:
     """Print a line at once."""
     sys.stdout.write(f"{what}\n")
     sys.stdout.flush()
@@ -63,5 +63,5 @@ def tell(what: object) -> None:
 
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    tell(server.server_port)
+    report(server.server_port)
     server.serve_forever()

@@ -175,9 +175,11 @@ def test_three_subtasks_are_done_in_one_conversation_with_turns_and_usage_of_the
     assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 3, claude_pod.log
     assert remote.files(BRANCH)[-3:] == ["one.txt", "three.txt", "two.txt"]
     # The last request of each subtask holds all that was said before, and no brief twice.
-    told = [[body.count(f"echo {word} >") for word in ("one", "two", "three")] for body in asked]
-    assert told[0][1:] == [0, 0]
-    assert all(count > 0 for count in told[-1])
+    mentions = [
+        [body.count(f"echo {word} >") for word in ("one", "two", "three")] for body in asked
+    ]
+    assert mentions[0][1:] == [0, 0]
+    assert all(count > 0 for count in mentions[-1])
     usages = [result.usage for result in report.results]
     assert [usage and usage.turns for usage in usages] == [2, 2, 2]
     assert report.usage.turns == 6
@@ -210,7 +212,7 @@ def test_hint_comes_after_the_first_answer_where_hints_are_frequent(
 
     assert claude_pod.result.outcome is Outcome.SUCCESS, claude_pod.log
     # Where the program takes long to start, one hint is due before there is anything to tell.
-    first = next(told for _, told in got if told.usage.turns)
+    first = next(report for _, report in got if report.usage.turns)
     last = got[-1][1]
     assert (first.final, first.stage, first.usage.turns, first.results) == (False, "agent", 1, ())
     assert last == report

@@ -118,9 +118,9 @@ def test_two_subtasks_are_done_in_one_conversation_with_turns_and_usage_of_their
     assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, codex_pod.log
     assert remote.files(BRANCH)[-2:] == ["one.txt", "two.txt"]
     # The last request holds all that was said before.
-    told = [[body.count(f"echo {word} >") for word in ("one", "two")] for body in asked]
-    assert told[0][1] == 0
-    assert all(count > 0 for count in told[-1])
+    mentions = [[body.count(f"echo {word} >") for word in ("one", "two")] for body in asked]
+    assert mentions[0][1] == 0
+    assert all(count > 0 for count in mentions[-1])
     usages = [result.usage for result in report.results]
     assert [usage and usage.turns for usage in usages] == [2, 2]
 

@@ -182,9 +182,9 @@ async def test_requests_at_once_go_one_by_one_where_the_budget_may_not_be_enough
         return await whole(input=500, output=500)(request)
 
     async with talking(answer, budget=Budget(max_tokens=3900)) as talk:
-        told = await asyncio.gather(*(talk.ask(ASKED) for _ in range(4)))
+        results = await asyncio.gather(*(talk.ask(ASKED) for _ in range(4)))
 
-    assert sorted(status for status, _ in told) == [200, 200, 200, 400]
+    assert sorted(status for status, _ in results) == [200, 200, 200, 400]
     assert most == 1
 
 
@@ -197,6 +197,6 @@ async def test_requests_at_once_pass_where_the_budget_is_enough_for_all():
         return await whole(input=500, output=500)(request)
 
     async with talking(answer, budget=Budget(max_tokens=4100)) as talk:
-        told = await asyncio.gather(talk.ask(ASKED), talk.ask(ASKED))
+        results = await asyncio.gather(talk.ask(ASKED), talk.ask(ASKED))
 
-    assert [status for status, _ in told] == [200, 200]
+    assert [status for status, _ in results] == [200, 200]

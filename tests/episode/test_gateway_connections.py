@@ -133,8 +133,10 @@ async def test_headers_that_no_list_has_and_the_agents_keys_stay_in_the_pod(
 
 
 async def test_answers_headers_that_no_list_has_stay_in_the_runner():
-    told = answers(200, b"{}", X_Echo="the-real-key", Location="/", Anthropic_Tier="1", Via="x")
-    async with talking(told) as talk, talk.client.post(MESSAGES, json={}) as answer:
+    provider_answers = answers(
+        200, b"{}", X_Echo="the-real-key", Location="/", Anthropic_Tier="1", Via="x"
+    )
+    async with talking(provider_answers) as talk, talk.client.post(MESSAGES, json={}) as answer:
         names = {name.lower() for name in answer.headers}
 
     assert names == {"anthropic-tier", "connection", "content-type", "date", "transfer-encoding"}

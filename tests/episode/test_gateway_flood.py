@@ -110,11 +110,11 @@ async def test_gateway_that_is_flooded_still_serves_a_request_and_has_the_usage(
         base = gateway.peak
         gateway.allow(2 * bound)
         await asyncio.gather(*(flood(gateway, pieces()) for _ in range(ATTACKERS)))
-        told = await say(gateway.address, plain())
+        received = await say(gateway.address, plain())
         after = await counted(gateway, before.turns + 1)
         peak = gateway.peak
 
-    assert b"200 OK" in told
+    assert b"200 OK" in received
     assert before == Usage(turns=1, input_tokens=5, output_tokens=6)
     assert after.output_tokens >= 12
     assert peak - base < bound
@@ -177,12 +177,12 @@ async def test_bodies_that_grow_in_memory_stay_within_the_sum():
         await say(gateway.address, plain())
         before = gateway.peak
         gateway.allow(most_memory())
-        told = await asyncio.gather(
+        received = await asyncio.gather(
             *(say(gateway.address, plain(body=body)) for body in [large, many] * 4)
         )
         peak = gateway.peak
 
-    assert [answer.split()[1] for answer in told] == [b"200", b"413"] * 4
+    assert [answer.split()[1] for answer in received] == [b"200", b"413"] * 4
     assert peak - before < most_memory()
 
 
@@ -294,10 +294,10 @@ async def test_values_do_not_hide_behind_another_encoding():
         gateway = make_gateway(provider.url)
         gateway.open()
         host, _, port = gateway.url.removeprefix("http://").partition(":")
-        told = await say((host, int(port)), plain(body=body))
+        received = await say((host, int(port)), plain(body=body))
         await asyncio.to_thread(gateway.close)
 
-    assert told.startswith(b"HTTP/1.1 400 ")
+    assert received.startswith(b"HTTP/1.1 400 ")
     assert provider.asked == []
 
 
@@ -314,12 +314,12 @@ async def test_connection_that_waits_makes_room_for_a_new_one_and_one_at_work_do
             await asyncio.sleep(0.01)
         refused = await say((host, int(port)), plain())
         gate.set()
-        told = await asyncio.gather(*working)
+        received = await asyncio.gather(*working)
         idle[1].close()
         await asyncio.to_thread(gateway.close)
 
     assert (gone, refused) == (b"", b"")
-    assert all(b"200 OK" in answer for answer in told)
+    assert all(b"200 OK" in answer for answer in received)
 
 
 @pytest.mark.parametrize(
@@ -337,9 +337,9 @@ async def test_request_that_does_not_come_in_time_is_ended(sent: bytes, want: by
         )
         gateway.open()
         host, _, port = gateway.url.removeprefix("http://").partition(":")
-        told = await say((host, int(port)), sent)
+        received = await say((host, int(port)), sent)
         await asyncio.to_thread(gateway.close)
 
-    assert told.startswith(want)
-    assert bool(told) == bool(want)
+    assert received.startswith(want)
+    assert bool(received) == bool(want)
     assert provider.asked == []

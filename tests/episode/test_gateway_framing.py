@@ -124,11 +124,11 @@ async def test_compressed_body_takes_no_head_of_the_next_request_for_its_missing
         head = await head_of(eager, address, hidden)
         body = padded(head.index(FILES.encode()))
         first = plain("Content-Encoding: gzip", f"User-Agent: {agent}", body=body)
-        told = await say(address, first)
+        received = await say(address, first)
         await say(address, hidden)
         await say(address, plain())
 
-    assert told.startswith(b"HTTP/1.1 400 ")
+    assert received.startswith(b"HTTP/1.1 400 ")
     assert_ours(eager.seen, {BODY})
     assert len(eager.seen) == 2
     assert eager.broken == []
@@ -270,12 +270,12 @@ async def test_provider_sees_one_well_formed_request_for_each_that_passes_and_no
 ):
     at_once, chance = asyncio.Semaphore(48), random.Random(11)
 
-    async def told(sent: bytes) -> bytes:
+    async def received(sent: bytes) -> bytes:
         async with at_once:
             return await say(address, *cut(sent, chance))
 
     async with start(tmp_path) as eager, gateway_to(eager) as address:
-        answers = await asyncio.gather(*map(told, framings()))
+        answers = await asyncio.gather(*map(received, framings()))
         passed = sum(MARK.encode() in answer for answer in answers)
         last = await say(address, plain())
         async with asyncio.timeout(60):

@@ -160,15 +160,15 @@ async def test_thirty_requests_at_once_that_hang_up_get_no_more_than_the_budget(
 
 
 async def test_what_is_under_way_is_told_before_it_is_sent():
-    told: list[tuple[int, int]] = []
+    updates: list[tuple[int, int]] = []
     spender = Spender(stop_at="before the headers")
     async with talking(spender, budget=Budget(max_tokens=90_000)) as talk:
         meter = talk.gateway.meter
 
-        def tell() -> None:
-            told.append((meter.usage().turns, meter.usage().output_tokens))
+        def record_usage() -> None:
+            updates.append((meter.usage().turns, meter.usage().output_tokens))
 
-        meter.on_use = tell
+        meter.on_use = record_usage
         await hang_up(talk)
 
-    assert told == [(0, LIMIT), (1, LIMIT)]
+    assert updates == [(0, LIMIT), (1, LIMIT)]

@@ -24,11 +24,11 @@ async def passed(
 ) -> tuple[dict[str, Any], int]:
     """Ask; return what the provider got, and what was set aside for the answer meanwhile."""
     async with talking_to(api, answers(500, b"{}"), model="m", budget=budget) as talk:
-        meter, aside = talk.gateway.meter, []
-        meter.on_use = lambda: aside.append(meter.usage().output_tokens)
+        meter, reserved = talk.gateway.meter, []
+        meter.on_use = lambda: reserved.append(meter.usage().output_tokens)
         await talk.ask(body, path)
         (asked,) = talk.provider.asked
-    return json.loads(asked.body), aside[0]
+    return json.loads(asked.body), reserved[0]
 
 
 def numbers_in(value: object) -> list[object]:
@@ -53,9 +53,9 @@ def numbers_in(value: object) -> list[object]:
 async def test_limit_that_a_provider_reads_is_the_one_that_is_set_aside(
     api: ModelApi, path: str, body: dict[str, Any]
 ):
-    got, aside = await passed(api, path, body)
+    got, reserved = await passed(api, path, body)
 
-    assert aside == FEW
+    assert reserved == FEW
     assert set(numbers_in(got)) == {FEW}
 
 
@@ -69,9 +69,9 @@ async def test_limit_that_a_provider_reads_is_the_one_that_is_set_aside(
 async def test_number_of_answers_that_nobody_can_read_is_one(
     api: ModelApi, path: str, body: dict[str, Any]
 ):
-    got, aside = await passed(api, path, body)
+    got, reserved = await passed(api, path, body)
 
-    assert aside == FEW
+    assert reserved == FEW
     assert "8 " not in numbers_in(got)
 
 

@@ -216,15 +216,15 @@ async def test_next_subtask_has_all_its_turns_and_the_episode_keeps_its_sum():
 
 
 async def test_first_answer_is_told_once():
-    told: list[int] = []
+    turns_seen: list[int] = []
     async with talking(refuses(400, "invalid_request_error")) as talk:
-        talk.gateway.meter.on_first_answer = lambda: told.append(talk.usage.turns)
+        talk.gateway.meter.on_first_answer = lambda: turns_seen.append(talk.usage.turns)
         await talk.ask()
         talk.provider.answer = streams(*events())
         await talk.ask()
         await talk.ask()
 
-    assert told == [1]
+    assert turns_seen == [1]
 
 
 @pytest.mark.parametrize("status", [429, 529])

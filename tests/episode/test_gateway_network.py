@@ -25,13 +25,13 @@ def forward_proxy() -> Iterator[tuple[int, list[str]]]:
     """Run a proxy; give its port, and at the end of the block what it was asked."""
     program = Path(__file__).with_name("forward_proxy.py")
     process = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
-    told: list[str] = []
+    received: list[str] = []
     try:
         assert process.stdout
-        yield int(process.stdout.readline()), told
+        yield int(process.stdout.readline()), received
     finally:
         process.terminate()
-        told += process.communicate(timeout=120)[0].splitlines()
+        received += process.communicate(timeout=120)[0].splitlines()
 
 
 async def ask_once(endpoint: str) -> tuple[int, bytes]:
@@ -42,9 +42,9 @@ async def ask_once(endpoint: str) -> tuple[int, bytes]:
         aiohttp.ClientSession(gateway.url) as client,
         client.post(MESSAGES, json={}) as answer,
     ):
-        told = answer.status, await answer.read()
+        received = answer.status, await answer.read()
     await asyncio.to_thread(gateway.close)
-    return told
+    return received
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ async def test_proxy_of_the_environment_passes_on_what_the_gateway_asks(
     monkeypatch: pytest.MonkeyPatch,
 ):
     async with providing(streams(*events())) as provider:
-        with forward_proxy() as (port, told):
+        with forward_proxy() as (port, received):
             monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
             status, body = await ask_once(provider.url)
 
     assert (status, body) == (200, b"".join(map(server_sent, events())))
-    assert told == [f"POST {provider.url}{MESSAGES} HTTP/1.1"]
+    assert received == [f"POST {provider.url}{MESSAGES} HTTP/1.1"]
 
 
 async def test_proxy_sees_nothing_of_what_passes_by_tls(
@@ -92,24 +92,24 @@ async def test_proxy_sees_nothing_of_what_passes_by_tls(
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(authority / "bundle/ca.crt"))
     async with providing(streams(*events()), server_context(authority)) as provider:
-        with forward_proxy() as (port, told):
+        with forward_proxy() as (port, received):
             monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
             status, _ = await ask_once(provider.url)
 
     assert status == 200
     assert provider.asked[0].headers["x-api-key"] == KEY
-    assert told == [f"CONNECT {provider.url.removeprefix('https://')} HTTP/1.1"]
+    assert received == [f"CONNECT {provider.url.removeprefix('https://')} HTTP/1.1"]
 
 
 async def test_provider_that_needs_no_proxy_is_asked_without_one(monkeypatch: pytest.MonkeyPatch):
     async with providing(streams(*events())) as provider:
-        with forward_proxy() as (port, told):
+        with forward_proxy() as (port, received):
             monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
             monkeypatch.setenv("no_proxy", "127.0.0.1")
             status, _ = await ask_once(provider.url)
 
     assert status == 200
-    assert told == []
+    assert received == []
 
 
 @pytest.mark.parametrize("model", [None, "claude-x"], ids=["as it is", "with the model changed"])
@@ -142,9 +142,9 @@ async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: s
         return await streams(*events())(request)
 
     async with talking(answer, model=model, max_turns=50) as talk:
-        told = await asyncio.gather(*(talk.ask() for _ in range(50)))
+        received = await asyncio.gather(*(talk.ask() for _ in range(50)))
 
-    assert [status for status, _ in told] == [200] * 50
+    assert [status for status, _ in received] == [200] * 50
     assert (talk.usage.turns, talk.usage.input_tokens) == (50, 500)
 
 
@@ -161,6 +161,6 @@ async def test_fifty_requests_are_under_way_at_once_and_all_are_counted(model: s
 async def test_header_that_is_for_one_connection_does_not_reach_the_agent(header: str, value: str):
     given = {"Connection": "close, x-hop", header: value, "Request-Id": "1"}
     answer: Answer = answers(200, b"{}", **{name.replace("-", "_"): v for name, v in given.items()})
-    async with talking(answer) as talk, talk.client.post(MESSAGES, json={}) as told:
-        assert told.headers.get(header) in (None, "keep-alive")
-        assert told.headers["Request-Id"] == "1"
+    async with talking(answer) as talk, talk.client.post(MESSAGES, json={}) as received:
+        assert received.headers.get(header) in (None, "keep-alive")
+        assert received.headers["Request-Id"] == "1"

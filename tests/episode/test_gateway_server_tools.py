@@ -101,10 +101,10 @@ async def test_request_that_has_the_provider_reach_out_is_refused_in_the_apis_fo
     api: ModelApi, path: str, body: dict[str, Any]
 ):
     async with talking_to(api, answers(200, b"{}")) as talk:
-        status, told = await talk.ask(body, path)
+        status, received = await talk.ask(body, path)
 
     assert status == 400
-    assert "must not use other services" in json.loads(told)["error"]["message"]
+    assert "must not use other services" in json.loads(received)["error"]["message"]
     assert talk.provider.asked == []
     assert talk.usage.turns == 0
 

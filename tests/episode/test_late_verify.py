@@ -108,5 +108,7 @@ def test_verify_that_goes_while_the_agent_works_is_nobodys_failure(pod: Pod, rem
     assert pod.result.outcome is Outcome.INFRASTRUCTURE, pod.log
     assert "agentStarted" in report.phases
     assert pod.result.warnings == ()
-    aside = git(remote.directory, "ls-tree", "-r", "--name-only", "refs/afresh/team-a/demo/T001")
-    assert "hello.txt" in aside.splitlines(), "what was paid for is lost"
+    kept_files = git(
+        remote.directory, "ls-tree", "-r", "--name-only", "refs/afresh/team-a/demo/T001"
+    )
+    assert "hello.txt" in kept_files.splitlines(), "what was paid for is lost"

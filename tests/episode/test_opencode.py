@@ -67,9 +67,9 @@ def test_two_subtasks_are_done_in_one_conversation(agent_pod: Pod, remote: Remot
 
     assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, agent_pod.log
     assert remote.files(BRANCH)[-2:] == ["one.txt", "two.txt"]
-    told = [[f"echo {word} >" in body for word in ("one", "two")] for body in asked]
-    assert told[0] == [True, False]
-    assert told[-1] == [True, True]
+    mentions = [[f"echo {word} >" in body for word in ("one", "two")] for body in asked]
+    assert mentions[0] == [True, False]
+    assert mentions[-1] == [True, True]
     assert databases(agent_pod) == ["opencode.db"]
 
 

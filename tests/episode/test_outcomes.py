@@ -294,9 +294,9 @@ def test_second_subtask_continues_the_branch_and_is_told_of_the_first(pod: Pod, 
     second.put(
         "/afresh/secrets/git/password", (pod.root / "afresh/secrets/git/password").read_text()
     )
-    tell = "cat > brief.txt; test ! -e .afresh/DISCOVERY.md"
+    command = "cat > brief.txt; test ! -e .afresh/DISCOVERY.md"
 
-    second.run(make_order(remote.url, tell, tasks=(make_task(id="T002", title="Farewell"),)))
+    second.run(make_order(remote.url, command, tasks=(make_task(id="T002", title="Farewell"),)))
 
     assert second.result.outcome is Outcome.SUCCESS, second.log
     assert remote.subjects(BRANCH) == ["T002: Farewell", "T001: Greeting", "Add files"]

@@ -62,9 +62,9 @@ def test_subtask_is_neither_done_nor_a_fact_of_the_brief_after_a_plan_commit(
     runner: LoneRunner, remote: Remote, pod: Pod
 ):
     remote.commit(BRANCH, {"old.txt": "x"}, base="main")
-    tell = "cat > $HOME/brief; cp .afresh/PLAN.md $HOME/plan; ls -A .afresh > $HOME/state"
+    command = "cat > $HOME/brief; cp .afresh/PLAN.md $HOME/plan; ls -A .afresh > $HOME/state"
     fails = make_task(verify=Verify(command=("false",)))
-    order = make_order(remote.url, tell, tasks=(fails,))
+    order = make_order(remote.url, command, tasks=(fails,))
     again = Pod(pod.root.with_name("again"))
     again.give_credentials(USERNAME, PASSWORD)
 
@@ -83,9 +83,9 @@ def test_marker_of_a_plan_commit_stands_in_the_plan_that_another_agent_is_shown(
     runner: LoneRunner, remote: Remote, pod: Pod
 ):
     push(runner, blocked(runner.order))
-    tell = "cat > brief.txt; cp .afresh/PLAN.md plan.txt"
+    command = "cat > brief.txt; cp .afresh/PLAN.md plan.txt"
 
-    pod.run(make_order(remote.url, tell, tasks=(make_task(id="T002", title="Farewell"),)))
+    pod.run(make_order(remote.url, command, tasks=(make_task(id="T002", title="Farewell"),)))
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
     assert "- [!] T001 Greeting\n- [~] T002 Farewell" in remote.file(BRANCH, "plan.txt")

@@ -74,8 +74,8 @@ def test_two_subtasks_are_done_in_one_conversation_with_turns_of_their_own(
 
     assert [result.outcome for result in report.results] == [Outcome.SUCCESS] * 2, qwen_pod.log
     assert remote.files(BRANCH)[-2:] == ["one.txt", "two.txt"]
-    told = [[f"echo {word} >" in body for word in ("one", "two")] for body in asked]
-    assert told == [[True, False]] * 2 + [[True, True]] * 2
+    mentions = [[f"echo {word} >" in body for word in ("one", "two")] for body in asked]
+    assert mentions == [[True, False]] * 2 + [[True, True]] * 2
     assert [result.usage and result.usage.turns for result in report.results] == [2, 2]
 
 

@@ -211,9 +211,9 @@ def test_side_ref_of_any_allowed_name_is_one_that_git_takes(
 
 def test_next_attempt_starts_clean_from_the_branch(runner: LoneRunner, remote: Remote, pod: Pod):
     keep(runner, runner.fetch(), "unfinished")
-    tell = "test ! -e hello.txt && git for-each-ref > refs.txt"
+    command = "test ! -e hello.txt && git for-each-ref > refs.txt"
 
-    pod.run(make_order(remote.url, tell))
+    pod.run(make_order(remote.url, command))
 
     assert pod.result.commit == remote.head(BRANCH), pod.log
     assert "refs/afresh" not in remote.file(BRANCH, "refs.txt")

@@ -78,8 +78,8 @@ def is_told(diagram: Diagram, change: Change, edge: Edge) -> bool:
     Where the loop goes to work by itself, a person's event that has it go there is not named.
     """
     is_unnamed = change.target in WORKING and change.cause is Cause.PERSON and not edge.by_person
-    told = edge.target == ANY or is_unnamed or words(edge) & set(names_of(change))
-    return is_between(diagram, change, edge) and bool(told)
+    matches = edge.target == ANY or is_unnamed or words(edge) & set(names_of(change))
+    return is_between(diagram, change, edge) and bool(matches)
 
 
 @each_diagram

@@ -50,8 +50,8 @@ def test_the_sdist_holds_what_the_wheel_is_built_of(release: artifacts.Release) 
 
     with tarfile.open(release.target / f"afresh-{VERSION}.tar.gz") as sdist:
         top = {name.split("/")[1] for name in sdist.getnames()}
-    told = {"CHANGELOG.md", "LICENSE", "NOTICE", "PKG-INFO", "README.md"}
-    assert top - {".gitignore"} == {*told, "controller", "pyproject.toml"}
+    expected_files = {"CHANGELOG.md", "LICENSE", "NOTICE", "PKG-INFO", "README.md"}
+    assert top - {".gitignore"} == {*expected_files, "controller", "pyproject.toml"}
 
 
 def test_distributions_that_are_built_twice_are_the_same_bytes(
