@@ -1,7 +1,7 @@
 """The rows of the dashboard's panels, each with its expressions. Knows nothing about Grafana.
 
 `$cluster`, `$job`, `$namespace` and `$agent_class` are the selections of the dashboard's user.
-Prometheus adds the label `cluster` if it serves several clusters; if it is absent, `.*` matches too.
+The label `cluster` is added by a Prometheus of several clusters; without it `.*` matches too.
 """
 
 from dataclasses import dataclass

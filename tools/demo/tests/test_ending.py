@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SHOWN = "from tools.demo import run, target; run._show(target.using_current())"
 
 
-def test_a_demo_on_ones_own_cluster_ends_with_the_command_that_takes_it_off_that_cluster(
+def test_a_demo_on_a_users_cluster_prints_the_command_that_removes_it(
     tmp_path: Path,
 ) -> None:
     for name in ("kubectl", "helm"):
@@ -22,4 +22,4 @@ def test_a_demo_on_ones_own_cluster_ends_with_the_command_that_takes_it_off_that
         cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True,
     ).stdout  # fmt: skip
 
-    assert "it stays until make demo-down CLUSTER=current:" in shown
+    assert "Everything stays until you run make demo-down CLUSTER=current." in shown

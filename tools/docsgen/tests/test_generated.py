@@ -143,4 +143,4 @@ def test_a_value_has_its_own_comment_or_that_of_its_first_sibling(tmp_path) -> N
     assert "| `operator` |  | The operator. |" in rows
     assert '| `operator.image` | `""` | the whole reference |' in rows
     assert "| `classes.two.model` | `big` | empty: the program's own |" in rows
-    assert "| `classes.two.enabled` | `true` | whether it is made |" in rows
+    assert "| `classes.two.enabled` | `true` | whether it is created |" in rows
