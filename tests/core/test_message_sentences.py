@@ -39,7 +39,7 @@ NO_REMEDY = frozenset(
     }
 )
 # The remedy comes first, and what is so after a colon or in the details.
-REMEDY_FIRST = re.compile(r"(Bring|Correct|Have|Lower|Make|Raise) ")
+REMEDY_FIRST = re.compile(r"(Bring|Correct|Have|Lower|Make|Raise|Recreate) ")
 # The longest of what may stand in a remedy.
 IN_REMEDY = "the chart's runner.image and spec.repository.secretName of the WorkPackage"
 FORMED = [item for item in sentences() if item.text not in NO_REMEDY]

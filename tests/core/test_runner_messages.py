@@ -132,7 +132,7 @@ CASES = [
         }.items()
     ),
     pytest.param(of_end(bad_signing_key), '"signing"', "without a passphrase.", id="signing key"),
-    pytest.param(of_end(damaged_mirror), '"mirrors"', "makes it anew.", id="mirror"),
+    pytest.param(of_end(damaged_mirror), '"mirrors"', "creates a new one.", id="mirror"),
     pytest.param(
         of_end(lambda: refusals.no_base(ORDER)), '"main"', "spec.repository.baseRef.", id="base"
     ),
@@ -158,7 +158,7 @@ CASES = [
         )
         for fault in (GitFault.DENIED, GitFault.NOT_FOUND, GitFault.REF_MISSING, GitFault.OTHER)
     ),
-    pytest.param(lambda *_: files.INVENTED, "Git LFS", "by guidance.", id="LFS pointer"),
+    pytest.param(lambda *_: files.INVENTED, "Git LFS", "write the file itself.", id="LFS pointer"),
     pytest.param(
         of_scope(FileChange(path=LONG, status="A", mode=scope.GITLINK)),
         "embedded",
@@ -168,7 +168,7 @@ CASES = [
     pytest.param(
         of_scope(FileChange(path=LONG, status="M", mode="100644")),
         "outside",
-        "widen files, or",
+        "extend files, or",
         id="outside",
     ),
     pytest.param(of_scope(*ADDED), "maxNewFiles", "raise it, or", id="too many files"),

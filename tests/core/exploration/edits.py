@@ -15,7 +15,7 @@ def answers() -> Iterator[Event]:
     """What a person can answer to a subtask that came to rest."""
     yield Event("revision raised", Cause.PERSON, _raise_revision)
     yield Event("skip", Cause.PERSON, _of_entry(lambda e: None if e.skip else {"skip": True}))
-    yield Event("skip taken back", Cause.PERSON, _of_entry(_unskip))
+    yield Event("skip removed", Cause.PERSON, _of_entry(_unskip))
 
 
 def edits() -> Iterator[Event]:
