@@ -65,7 +65,7 @@ def test_agent_that_shows_no_sign_of_life_is_ended(pod: Pod, remote: Remote, scr
     assert pod.result.outcome is Outcome.TIMEOUT, pod.log
     assert pod.result.message == (
         "Raise spec.idleSeconds of the AgentClass, or find with afresh logs where the agent hangs: "
-        "it showed no sign of life for so long."
+        "it showed no activity for that long."
     )
     assert f"ending the agent: {pod.result.message}" in pod.log
 

@@ -7,7 +7,7 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.episode.git.lfs.access import Action, LfsAccess, LfsRefusalError, ssh_parts
-from afresh.episode.git.overlay import shown
+from afresh.episode.git.overlay import tree_to_check_out
 from afresh.episode.stopped import SubtaskStopped
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.servers import Remote
@@ -79,6 +79,6 @@ def test_server_by_ssh_without_lfs_is_said_to_speak_none(
     runner = LoneRunner.create(tmp_path / "runner", order, secret)
 
     with pytest.raises(SubtaskStopped, match="does not offer Git LFS") as caught:
-        shown(runner.git, order, runner.fetch().head)
+        tree_to_check_out(runner.git, order, runner.fetch().head)
 
     assert caught.value.outcome is Outcome.CONFIG

@@ -14,7 +14,7 @@ import pytest
 
 from afresh.contract.order import Order
 from afresh.contract.words import Marker, Outcome
-from afresh.episode.git.overlay import shown
+from afresh.episode.git.overlay import tree_to_check_out
 from tests.episode.lone_runner import LoneRunner, over_ssh
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git
@@ -206,7 +206,7 @@ def test_repository_by_ssh_asks_there_for_the_address_and_a_header(
     order = replace(order, repository=replace(order.repository, lfs=True))
     runner = LoneRunner.create(tmp_path / "runner", order, secret)
 
-    tree = shown(runner.git, order, runner.fetch().head)
+    tree = tree_to_check_out(runner.git, order, runner.fetch().head)
 
     assert runner.git.text("cat-file", "blob", f"{tree}:art/logo.bin") == PICTURE.strip()
     assert (tmp_path / "asked").read_text() == f"{remote.directory}\ndownload\n"

@@ -37,5 +37,5 @@ def test_runner_without_git_says_that_it_failed_in_its_report(pod: Pod, remote: 
     pod.run(make_order(remote.url, "true"))
 
     assert pod.result.outcome is Outcome.INFRASTRUCTURE
-    assert "see its log" in pod.result.message
+    assert "read its log" in pod.result.message
     assert "git" in pod.log
