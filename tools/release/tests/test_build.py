@@ -60,7 +60,7 @@ def test_a_tree_with_changes_is_refused(repository: Path, path: str, want: str) 
 
 
 def test_another_version_than_the_projects_is_refused(repository: Path) -> None:
-    with pytest.raises(versions.VersionError, match=r"says 7\.8\.9, not 8\.0\.0: run `make change"):
+    with pytest.raises(versions.VersionError, match=r"has 7\.8\.9, not 8\.0\.0: run `make change"):
         build.require_ready(repository, "8.0.0")
 
 

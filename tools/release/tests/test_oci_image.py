@@ -84,5 +84,5 @@ def test_an_archive_of_several_images_is_refused(tmp_path: Path) -> None:
     archive = tmp_path / "two.tar"
     archive.write_bytes(layer({"index.json": b'{"manifests": [{}, {}]}'}))
 
-    with pytest.raises(ImageError, match=r"two\.tar holds 2 images instead of one"):
+    with pytest.raises(ImageError, match=r"two\.tar has 2 images instead of one"):
         read(archive, shelf())
