@@ -58,9 +58,9 @@ def test_a_fragment_over_several_lines_is_one_sentence(repository: Path) -> None
         pytest.param("gates.new.md", "A gate.", "with a kind of added, changed", id="other kind"),
         pytest.param("gates.added.txt", "A gate.", "names no kind", id="not Markdown"),
         pytest.param(".added.md", "A gate.", "names no kind", id="no slug"),
-        pytest.param("gates.added.md", "A gate", "is no sentence", id="no full stop"),
-        pytest.param("gates.added.md", "", "is no sentence", id="empty"),
-        pytest.param("gates.added.md", "- A gate.", "is no sentence", id="a list"),
+        pytest.param("gates.added.md", "A gate", "is not a sentence", id="no full stop"),
+        pytest.param("gates.added.md", "", "is not a sentence", id="empty"),
+        pytest.param("gates.added.md", "- A gate.", "is not a sentence", id="a list"),
         pytest.param("gates.added.md", "a" * 300 + ".", "over 300 characters", id="too long"),
     ],
 )
@@ -139,7 +139,7 @@ def test_one_command_collects_and_sets_the_version_everywhere(
     assert "- News.\n" in notes(project, "7.8.9")
     assert notes(project, "7.8.9").startswith("## 7.8.9 (2026-09-21)\n")
     assert 'version = "7.8.9"\n' in (project / "pyproject.toml").read_text()
-    assert "every version is 7.8.9" in capsys.readouterr().out
+    assert "The version is 7.8.9 in every file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "1.2.3-rc1", "01.2.3", "1.2.3\n"])

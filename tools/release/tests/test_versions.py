@@ -28,7 +28,7 @@ def test_a_place_that_says_another_version_is_named(
     project = copy_of_the_project(tmp_path)
     place.write(project, "9.9.9")
 
-    with pytest.raises(versions.VersionError, match=f"{place.path} says 9.9.9, not {__version__}"):
+    with pytest.raises(versions.VersionError, match=f"{place.path} has 9.9.9, not {__version__}"):
         versions.require(project, __version__)
 
 
