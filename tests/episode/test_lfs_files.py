@@ -141,7 +141,7 @@ def test_file_pushed_by_the_real_client_is_shown_whole(
         pytest.param(403, Outcome.AUTH, "denies access", id="denied"),
         pytest.param(404, Outcome.CONFIG, "does not offer Git LFS", id="no LFS there"),
         pytest.param(503, Outcome.INFRASTRUCTURE, "cannot be reached", id="out of order"),
-        pytest.param(507, Outcome.CONFIG, "no room left", id="full"),
+        pytest.param(507, Outcome.CONFIG, "reached its server's quota", id="full"),
     ],
 )
 def test_server_refuses_the_batch_ends_with_its_class(
@@ -258,7 +258,7 @@ def test_download_that_leads_elsewhere_is_followed_without_our_credential(
     [
         pytest.param(413, Outcome.AGENT_ERROR, "of this size", id="too large"),
         pytest.param(422, Outcome.CONFIG, "refuses the Git LFS object", id="refused"),
-        pytest.param(509, Outcome.CONFIG, "no room left", id="beyond its limit"),
+        pytest.param(509, Outcome.CONFIG, "reached its server's quota", id="beyond its limit"),
     ],
 )
 def test_server_refuses_an_upload_nothing_is_pushed_and_the_class_is(
