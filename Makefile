@@ -109,6 +109,11 @@ npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (need
 	  npm install --package-lock-only --ignore-scripts --no-audit --no-fund \
 	    --omit-lockfile-registry-resolved); done
 
+.PHONY: images
+images: ## Build the images (REGISTRY=registry.example.com/afresh; PUSH=1 TAG= PLATFORMS= ONLY= BUILDER= BASE=)
+	@python3 -m tools.release.registry_images --registry "$(REGISTRY)" --tag "$(TAG)" --push "$(PUSH)" \
+	  --platforms "$(PLATFORMS)" --only "$(ONLY)" --builder "$(BUILDER)" --base "$(BASE)"
+
 .PHONY: changelog release
 changelog: .venv/.ready ## Move changes/ into CHANGELOG.md and set the version (VERSION=1.2.3)
 	@PYTHONPATH=. $(PYTHON) -m tools.release.changelog "$(VERSION)"

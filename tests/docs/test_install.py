@@ -26,7 +26,8 @@ def leaves(node: Any, where: str = "") -> Iterator[tuple[str, str]]:
 def rows(section: str) -> list[list[str]]:
     """The rows of the first table of a section; each cell without its back-quotes."""
     text = PAGE.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    table = next(part for part in text.strip().split("\n\n") if part.startswith("|"))
+    lines = table.splitlines()[2:]
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 

@@ -11,6 +11,8 @@ _CA_IN_BUILD = "/run/secrets/ca.crt"
 _CA_VARIABLES = ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "CURL_CA_BUNDLE")
 _PIP_OPTIONS = ("index-url", "extra-index-url", "trusted-host")
 _NPM_VARIABLES = ("NPM_CONFIG_REGISTRY", "npm_config_registry")
+# A file of the client's own takes the place of what its other variables say.
+_OWN_FILES = {"pip.conf": "PIP_CONFIG_FILE", "npmrc": "NPM_CONFIG_USERCONFIG"}
 
 
 def write_secrets(directory: Path, environment: Mapping[str, str]) -> list[str]:
@@ -22,6 +24,9 @@ def write_secrets(directory: Path, environment: Mapping[str, str]) -> list[str]:
     }
     secrets["pip.conf"].write_text(render_pip_config(environment, ca))
     secrets["npmrc"].write_text(render_npm_config(environment, ca))
+    for name, variable in _OWN_FILES.items():
+        if (value := environment.get(variable)) and Path(value).is_file():
+            secrets[name] = Path(value).absolute()
     if ca:
         secrets["ca.crt"] = ca
     return [f"--secret=id={name},src={path}" for name, path in secrets.items()]

@@ -70,3 +70,20 @@ def test_a_build_gets_secrets_by_file_never_by_argument(tmp_path: Path) -> None:
 
     assert "pass" not in " ".join(arguments)
     assert "pass" in (tmp_path / "pip.conf").read_text()
+
+
+def test_a_configuration_file_of_the_client_takes_the_place_of_its_variables(
+    tmp_path: Path,
+) -> None:
+    mine = tmp_path / "mine.conf"
+    mine.write_text("[global]\n")
+    environment = {
+        "PIP_CONFIG_FILE": str(mine),
+        "PIP_INDEX_URL": "https://index.example/simple",
+        "NPM_CONFIG_USERCONFIG": "/dev/null",
+    }
+
+    pip, npm = write_secrets(tmp_path, environment)
+
+    assert pip == f"--secret=id=pip.conf,src={mine}"
+    assert npm == f"--secret=id=npmrc,src={tmp_path / 'npmrc'}"
