@@ -66,6 +66,15 @@ def test_every_image_of_the_table_has_a_dockerfile() -> None:
         assert (ROOT / "deploy" / "images" / image / "Dockerfile").is_file(), image
 
 
+def test_the_page_has_every_variable_of_make_images_and_no_other() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = makefile.partition("\nimages: ")[2].partition("\n\n")[0]
+
+    told = re.findall(r"^\| `([A-Z]+)(?:=1)?` \|", PAGE, re.MULTILINE)
+    assert told
+    assert sorted(told) == sorted(re.findall(r'"\$\((\w+)\)"', recipe))
+
+
 def test_the_commands_that_are_linked_are_what_the_distribution_installs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

@@ -181,15 +181,15 @@ def _failure(
     if step is BuilderStep.PUSH:
         host = request.registry.partition("/")[0]
         return (
-            f"{reference} was not pushed, for what {builder.kind} says above: if the registry "
-            f"wants a login, run `{builder.kind} login {host}`."
+            f"{reference} was not pushed: {builder.kind} says why above; if the registry wants a "
+            f"login, run `{builder.kind} login {host}`."
         )
     if request.platforms:
         return (
-            f"{reference} was not built, for what {builder.kind} says above: for the processor of "
-            "another machine it needs QEMU's binfmt handlers."
+            f"{reference} was not built: {builder.kind} says why above; for another machine's "
+            "processor it needs QEMU's binfmt handlers."
         )
-    return f"{reference} was not built, for what {builder.kind} says above."
+    return f"{reference} was not built: {builder.kind} says why above."
 
 
 def _processor(platform: str) -> str:

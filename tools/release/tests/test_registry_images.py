@@ -5,6 +5,7 @@ The builders are stand-ins that write down how they are called: nothing here nee
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tools.release.image_builders import ImageBuild, ImageBuilder
 from tools.release.registry_images import find_platforms, main
 from tools.release.tests.project import ROOT
 from tools.singlenode.image_recipe import all_images
@@ -152,6 +154,25 @@ def test_all_images_are_built_each_pushed_before_the_next_with_the_projects_vers
     assert [line.split()[1] for line in recorded()[::2]] == ["build"] * len(pushed)
 
 
+@pytest.mark.parametrize("builder", ["podman", "buildah"])
+@pytest.mark.parametrize("platforms", ["", BOTH])
+def test_a_builder_that_is_installed_knows_every_option(builder: str, platforms: str) -> None:
+    if not (program := shutil.which(builder)):
+        pytest.skip(f"{builder} is not installed")
+    image = ImageBuild(
+        reference=RUNNER, dockerfile=ROOT / "Dockerfile", context=ROOT, is_pushed=True,
+        platforms=tuple(platforms.split(",")) if platforms else (),
+        options=("--secret=id=npmrc,src=npmrc", "--build-arg", "BASE=debian:sid"),
+    )  # fmt: skip
+
+    for command in ImageBuilder(program, builder).commands(image):
+        depth = 2 if command.words[0] == "manifest" else 1
+        asked = [program, *command.words[:depth], "--help"]
+        known = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        options = [word.partition("=")[0] for word in command.words if word.startswith("--")]
+        assert [option for option in options if f"{option} " not in known] == []
+
+
 def test_a_build_gets_this_machines_settings_as_secrets_and_the_base(
     install: Install, record: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +308,7 @@ def test_a_build_that_fails_names_the_image_and_what_other_processors_need(
     assert make_images(platforms=platforms) == 1
 
     said = capsys.readouterr().err
-    assert f"{RUNNER} was not built, for what buildah says above" in said
+    assert f"{RUNNER} was not built: buildah says why above" in said
     assert ("QEMU" in said) is has_hint
 
 
