@@ -22,11 +22,12 @@ class BuilderError(Exception):
 
 
 class BuilderStep(enum.Enum):
-    """What a command is for. `REMOVE` may fail: there may be nothing to remove."""
+    """What a command does to an image. `REMOVE` may fail: there may be nothing to remove."""
 
-    REMOVE = enum.auto()
-    BUILD = enum.auto()
-    PUSH = enum.auto()
+    REMOVE = "removed"
+    BUILD = "built"
+    PUSH = "pushed"
+    BUILD_AND_PUSH = "built and pushed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +106,8 @@ def _docker(image: ImageBuild) -> list[BuilderCommand]:
             "docker builds for several platforms straight into a registry: add PUSH=1, or take "
             "another builder with BUILDER=podman or BUILDER=buildah."
         )
-    return [
-        BuilderCommand(BuilderStep.BUILD, ("buildx", "build", "--push", *image.arguments, *named))
-    ]
+    words = ("buildx", "build", "--push", *image.arguments, *named)
+    return [BuilderCommand(BuilderStep.BUILD_AND_PUSH, words)]
 
 
 def _containers(image: ImageBuild) -> list[BuilderCommand]:

@@ -178,18 +178,14 @@ def _failure(
     step: BuilderStep, request: ImageRequest, builder: ImageBuilder, reference: str
 ) -> str:
     """Say what failed; why stands above it, in the builder's own words."""
-    if step is BuilderStep.PUSH:
-        host = request.registry.partition("/")[0]
-        return (
-            f"{reference} was not pushed: {builder.kind} says why above; if the registry wants a "
-            f"login, run `{builder.kind} login {host}`."
-        )
-    if request.platforms:
-        return (
-            f"{reference} was not built: {builder.kind} says why above; for another machine's "
-            "processor it needs QEMU's binfmt handlers."
-        )
-    return f"{reference} was not built: {builder.kind} says why above."
+    host = request.registry.partition("/")[0]
+    hints = []
+    if step is not BuilderStep.BUILD:
+        hints.append(f"if the registry wants a login, run `{builder.kind} login {host}`")
+    if step is not BuilderStep.PUSH and request.platforms:
+        hints.append("another machine's processor needs QEMU's binfmt handlers")
+    reason = f"{reference} was not {step.value}: {builder.kind} says why above"
+    return "; ".join([reason, *hints]) + "."
 
 
 def _processor(platform: str) -> str:
@@ -213,6 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (*_ERRORS, ImageRequestError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     if not request.is_pushed:
         print("The images are built and not pushed: add PUSH=1 so that nodes can pull them.")
     print(render_values(request), end="")

@@ -294,6 +294,22 @@ def test_a_push_that_is_refused_says_how_to_log_in_and_nothing_more_is_built(
     assert RUNNER not in " ".join(recorded())
 
 
+def test_a_build_into_the_registry_that_fails_says_what_both_halves_need(
+    install: Install, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("docker")
+    monkeypatch.setenv("FAILS_AT", "docker buildx,")
+
+    assert make_images(platforms=BOTH, push="1") == 1
+
+    want = (
+        f"error: {RUNNER} was not built and pushed: docker says why above; if the registry wants a "
+        "login, run `docker login registry.example.com`; another machine's processor needs QEMU's "
+        "binfmt handlers.\n"
+    )
+    assert capsys.readouterr().err.endswith(want)
+
+
 @pytest.mark.parametrize(("platforms", "has_hint"), [("", False), ("linux/arm64", True)])
 def test_a_build_that_fails_names_the_image_and_what_other_processors_need(
     platforms: str,
