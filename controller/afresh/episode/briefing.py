@@ -65,7 +65,7 @@ def brief_for(
 
 
 def _facts(order: Order, task: Task, commits: tuple[Commit, ...]) -> tuple[Fact, ...]:
-    """Return what other subtasks have done. This subtask's own commits would be history (S1)."""
+    """Return what other subtasks have done. This subtask's own commits would be history."""
     newest: dict[str, Commit] = {}
     for commit in _own(order, commits):
         newest.setdefault(commit.trailers.get(SUBTASK, ""), commit)

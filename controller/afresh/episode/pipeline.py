@@ -14,7 +14,7 @@ from afresh.episode.stopped import SubtaskStopped
 
 
 def run_subtask_stages(context: EpisodeContext, state: SubtaskState) -> Result:
-    """Run the stages of a subtask and return its success. Raises SubtaskStopped otherwise."""
+    """Run the stages of a subtask; return its result. Raises SubtaskStopped if it is not done."""
     return (
         run_stages(context, state, FETCH, FIND_DONE)
         or _put_kept_work_on_branch(context, state)

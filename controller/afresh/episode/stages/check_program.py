@@ -16,7 +16,7 @@ NAMED = 60
 
 
 def run(context: EpisodeContext, state: SubtaskState) -> None:
-    """Wait for the search. Raises SubtaskStopped if even setup does not install the program."""
+    """Wait for the search. Raises SubtaskStopped if the program is missing, even after setup."""
     if not given(state.search).is_found() and not _is_there_after_setup(context, state):
         raise missing(context.order, state.task)
     episode = state.episode

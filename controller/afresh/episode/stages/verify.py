@@ -1,6 +1,6 @@
 """Runs setup and the acceptance command on a clean checkout of the commit.
 
-They run in verify's own container, which shares no file system or process with the agent's.
+They run in verify's own container, where no agent has run.
 """
 
 import time
@@ -121,7 +121,7 @@ def sentence_of_end(what: str, code: int) -> str:
 
 
 def _altered(context: EpisodeContext, tree: Path, index: Path) -> str | None:
-    """Return a message if committed files were changed: the verified files must be the pushed."""
+    """Return a message if the command changed committed files, which are what is pushed."""
     try:
         changed = context.git.run(
             *("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all"),
