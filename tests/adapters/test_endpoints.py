@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from afresh.adapters.adapter import ENDPOINT_UNTOLD
+from afresh.adapters.adapter import ENDPOINT_IGNORED
 from afresh.adapters.registry import adapter_of
 from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent
@@ -22,7 +22,7 @@ def test_program_without_a_gateway_is_told_of_the_endpoint_or_there_is_a_warning
     launch = adapter_of(name).launch(agent, "", None)
 
     given = json.dumps([dict(launch.environment), dict(launch.home_files), launch.argv])
-    assert (ENDPOINT in given) is (ENDPOINT_UNTOLD not in launch.warnings)
+    assert (ENDPOINT in given) is (ENDPOINT_IGNORED not in launch.warnings)
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
@@ -32,4 +32,4 @@ def test_endpoint_behind_the_gateway_is_no_affair_of_the_programs(name: AdapterN
 
     launch = adapter_of(name).launch(agent, "", "http://127.0.0.1:8787")
 
-    assert ENDPOINT_UNTOLD not in launch.warnings
+    assert ENDPOINT_IGNORED not in launch.warnings

@@ -208,7 +208,7 @@ def test_failure_tells_the_last_error_where_the_result_tells_none():
         f"{FAILED} Details: Model stream ended without a finish reason."
     )
     assert read(errors=("one", "two", " ")).verdict(42).message == (
-        "The agent's program refuses to run; correct what the details name. Details: two"
+        "The agent program refuses to run; correct the setting that the details name. Details: two"
     )
 
 

@@ -122,7 +122,7 @@ def test_explanation_reads_from_the_status_to_what_a_person_can_do():
         "Rule      suspended: The user has asked for a pause; what runs may end.\n"
         "Next      nothing to do\n"
         "Looks     when something changes\n"
-        "To do     Set it to false to go on (afresh resume).\n"
+        "To do     Set it to false to continue (afresh resume).\n"
         "Operator  afresh-system/afresh-operator: 1 of 1 ready"
     )
 

@@ -197,4 +197,4 @@ def test_runner_that_is_stopped_while_it_tidies_up_reports_the_outcome_that_was_
     report = pod.run(with_last_chance(remote), terminate)
 
     assert [item.outcome for item in report.results] == [Outcome.AGENT_ERROR], pod.log
-    assert pod.result.message.startswith("The agent's program ended with exit code 3; ")
+    assert pod.result.message.startswith("The agent program ended with exit code 3; ")

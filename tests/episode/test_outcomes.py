@@ -56,7 +56,7 @@ def test_every_stage_of_a_success_has_its_time_in_order(pod: Pod, remote: Remote
             f"{WORK}; exit 3",
             make_task(),
             Outcome.AGENT_ERROR,
-            "The agent's program ended with exit code 3; read the end of its log with afresh logs.",
+            "The agent program ended with exit code 3; read the end of its log with afresh logs.",
             id="the agent ends with an error",
         ),
         pytest.param(

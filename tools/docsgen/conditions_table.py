@@ -1,7 +1,7 @@
 """The table of docs/reference/conditions.md: the conditions in each phase."""
 
 from afresh.api.phases import PackagePhase
-from afresh.core.status import GOES_ON, NEEDS_A_PERSON
+from afresh.core.status import NEEDS_A_PERSON, PROGRESSING
 from tools.docsgen.reason_phases import OF_PACKAGES
 
 
@@ -10,6 +10,6 @@ def render() -> str:
     lines = ["| phase | Ready | Progressing | Stalled | reasons |", "|---|---|---|---|---|"]
     for phase, reasons in OF_PACKAGES.items():
         links = ", ".join(f"[{name}](reasons.md#{name.lower()})" for name in sorted(reasons))
-        holds = (phase is PackagePhase.SUCCEEDED, phase in GOES_ON, phase in NEEDS_A_PERSON)
+        holds = (phase is PackagePhase.SUCCEEDED, phase in PROGRESSING, phase in NEEDS_A_PERSON)
         lines.append(f"| {phase} | {' | '.join(map(str, holds))} | {links} |")
     return "\n".join(lines)

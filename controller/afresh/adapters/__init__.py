@@ -1,1 +1,1 @@
-"""How each agent program is called, and how its end is read. Pure: nothing here starts anything."""
+"""How to start each agent program, and how to interpret its output. Pure: starts no process."""

@@ -1,6 +1,6 @@
-"""What every adapter promises: how to call one agent program, and what its output means.
+"""The interface of an adapter: how to start one agent program, and what its output means.
 
-Knows no program. Pure.
+This module does not know any agent program. Pure.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from typing import Protocol
 from afresh.contract.order import Agent
 from afresh.contract.words import Outcome
 
-# What a program that wants a key is given where the gateway holds the real one.
+# The key that a program is given where the gateway adds the real one.
 PLACEHOLDER_KEY = "held-by-the-gateway"
-ENDPOINT_UNTOLD = (
-    "This program learns of spec.endpoint of the AgentClass through the gateway only; set its own "
-    "variable for that in spec.env."
+ENDPOINT_IGNORED = (
+    "Without the gateway, this program ignores spec.endpoint of the AgentClass; set the program's "
+    "own variable for the endpoint in spec.env."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the program: its arguments, environment, input, and files below HOME.
+    """How to start the program: its arguments, environment, standard input, and files below HOME.
 
-    `warnings` say what is asked of the program that it cannot do.
+    `warnings` name the settings that the program cannot follow.
     """
 
     argv: tuple[str, ...]
@@ -34,10 +34,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the program is to remember from one run to the next.
+    """What the program remembers from one run to the next.
 
-    `is_kept`: a later run may go on with what this one has learnt. `session`: the earlier run to go
-    on with; None for the first.
+    `is_kept`: a later run may continue the session of this one. `session`: the session to continue;
+    None for the first run.
     """
 
     is_kept: bool = False
@@ -49,35 +49,38 @@ ONE_RUN = Context()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the program's own output says of its end. No outcome: it ended well."""
+    """The result of a run according to the program's output. No outcome means success."""
 
     outcome: Outcome | None = None
     message: str = ""
 
 
 class Reader(Protocol):
-    """Reads one run of the program. Lines may be cut at their end, and may be any garbage."""
+    """Reads the output of one run. Lines may be truncated, and may contain anything."""
 
     @property
     def session(self) -> str | None:
-        """The name under which the run can be gone on with, as far as it has been told."""
+        """The id with which a later run can continue the session; None until it is printed."""
         ...
 
     @property
     def asked(self) -> int:
-        """How often the program is known to ask its model; 0 where it keeps the limit itself."""
+        """How many requests the program has made to its model, as far as the output shows.
+
+        0 if the program enforces the turn limit itself.
+        """
         ...
 
     def event(self, line: str) -> str | None:
-        """Take in a line of standard output; return it for people, or None if it says nothing."""
+        """Read a line of standard output. Return its text for the log, or None to log nothing."""
         ...
 
     def error(self, line: str) -> str | None:
-        """Take in a line of standard error; return it for people, or None if it says nothing."""
+        """Read a line of standard error. Return its text for the log, or None to log nothing."""
         ...
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Say how the program ended, given its exit code."""
+        """Return the result of the run, given the exit code of the program."""
         ...
 
 
@@ -86,28 +89,31 @@ class Adapter(Protocol):
 
     @property
     def version(self) -> str | None:
-        """The version of the program that this was written against; None: any program will do."""
+        """The version of the program for which the adapter was written; None: any program."""
         ...
 
     @property
     def program_files(self) -> tuple[str, ...]:
-        """Ignore patterns of git for what it leaves in the worktree for its own use."""
+        """Patterns, as in .gitignore, of files in the worktree that only the program uses."""
         ...
 
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return how to start it. `base_url` is the gateway's; None: it needs no gateway.
+        """Return how to start the program. `base_url` is the URL of the gateway; None: no gateway.
 
-        A program that cannot resume takes no notice of `context`.
+        The adapter of a program that cannot resume a session ignores `context`.
         """
         ...
 
     def reader(self, *, behind_gateway: bool) -> Reader:
-        """Return a reader for one run. Without a gateway it also judges by the provider's words."""
+        """Return a reader for one run.
+
+        Without a gateway, the reader also recognizes errors of the model provider in the output.
+        """
         ...
 
 
 def endpoint_warnings(agent: Agent, base_url: str | None) -> tuple[str, ...]:
-    """Return the warning of a program that takes its endpoint from the gateway alone."""
-    return (ENDPOINT_UNTOLD,) if agent.endpoint and base_url is None else ()
+    """Return a warning if the agent has an endpoint that it ignores without the gateway."""
+    return (ENDPOINT_IGNORED,) if agent.endpoint and base_url is None else ()

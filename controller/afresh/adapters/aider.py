@@ -1,10 +1,11 @@
-"""Aider, as a program that reads a brief and writes text.
+"""The adapter for Aider, which reads the brief from standard input and prints text.
 
-Owns its flags, its configuration and the meaning of its lines. Written against 0.86.2.
+This module owns Aider's flags, its configuration and the meaning of its output. It was written for
+Aider 0.86.2.
 
-Aider has no tools: it runs no command, and edits files by what the model writes. Files that the
-brief or the model names by their whole path join the conversation by themselves; a map of the
-repository tells the model what else there is.
+Aider has no tools: it runs no commands, and edits files as the model's answer describes. Aider adds
+files to the conversation when the brief or the model names them by their full path. A map of the
+repository lists the other files for the model.
 """
 
 import json
@@ -34,25 +35,26 @@ FLAGS = (
     *("--chat-history-file", "/dev/null", "--input-history-file", "/dev/null"),
 )
 ENVIRONMENT = {
-    # Else lines are broken in the middle of what they say.
+    # Otherwise Aider wraps lines, and one message spans several lines.
     "COLUMNS": "1000",
-    # Else a list of prices is fetched at every start.
+    # Otherwise Aider downloads a list of prices at every start.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
-# The name is the program's own for what holds for every model. It asks again by itself.
+# `aider/extra_params` is Aider's name for settings of all models. Aider itself repeats failed
+# requests, so the library below it must not.
 MODEL_SETTINGS = """\
 - name: aider/extra_params
   extra_params:
     max_retries: 0
 """
 NO_COMMANDS = (
-    "Aider runs no commands, so the acceptance command is run by nobody before the agent ends."
+    "Aider runs no commands, so the agent cannot run the acceptance command before it ends."
 )
 STARTED = re.compile(r"Aider v\d")
 ANSWERED = re.compile(r"Tokens: \S+ sent\b.*\breceived\b")
 FAILED = re.compile(r"litellm\.\w+: ")
 EMPTY = re.compile(r"Empty response received from LLM")
-# Said of an answer before it is counted.
+# Aider prints these lines before the line that counts the tokens of the answer.
 FLAWED = re.compile(rf"Model \S+ has hit a token limit!|{EMPTY.pattern}")
 WORDING = Wording(
     too_long=re.compile(r"ContextWindowExceeded|hit a token limit|Request too large"),
@@ -69,7 +71,7 @@ WORDING = Wording(
 
 
 class AiderReader:
-    """Reads the text of one run: what is said last of an answer decides."""
+    """Reads the text of one run. The last line about an answer decides the result."""
 
     session = None
     asked = 0
@@ -83,7 +85,7 @@ class AiderReader:
         self._last_line = ""
 
     def event(self, line: str) -> str | None:
-        """Take in a line; return it if it is not empty."""
+        """Read a line of standard output; return it if it is not empty."""
         if STARTED.match(line):
             self._has_started = True
         elif ANSWERED.match(line):
@@ -96,11 +98,15 @@ class AiderReader:
         return line if line.strip() else None
 
     def error(self, line: str) -> str | None:
-        """Take in a line that is no different on standard error."""
+        """Read a line of standard error in the same way."""
         return self.event(line)
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is an answer with nothing wrong after it; exit code 0 says nothing."""
+        """Return the result of the run.
+
+        Success is an answer with no error after it. Exit code 0 alone does not mean success: Aider
+        also exits with 0 after errors.
+        """
         if exit_code in CANNOT_RUN and not self._has_started:
             return not_in_image("aider")
         if exit_code == 0 and self._behind_gateway and EMPTY.match(self._failure_text):
@@ -124,7 +130,7 @@ class AiderAdapter:
         base_url: str | None,
         context: Context = ONE_RUN,  # noqa: ARG002
     ) -> Launch:
-        """Return the call that does what it is told on standard input, and ends."""
+        """Return the non-interactive command that reads the brief from standard input."""
         model = _model(agent)
         models = ("--model", model, "--weak-model", model, "--editor-model", model) if model else ()
         access = [f"--set-env={name}={value}" for name, value in _access(agent, base_url).items()]
@@ -145,7 +151,7 @@ class AiderAdapter:
 
 
 def _model(agent: Agent) -> str | None:
-    """Return the model as the program writes it: with its provider before it."""
+    """Return the model's name as Aider expects it: with the provider as a prefix."""
     api = gateway_api(agent)
     if api is None:
         return agent.model
@@ -153,7 +159,10 @@ def _model(agent: Agent) -> str | None:
 
 
 def _access(agent: Agent, base_url: str | None) -> Mapping[str, str]:
-    """Return variables that no `.env` file of the repository may change."""
+    """Return the variables for the gateway; the caller passes them as flags.
+
+    Flags take precedence over a `.env` file of the repository.
+    """
     api = gateway_api(agent)
     if base_url is None or api is None:
         return {}
@@ -163,7 +172,7 @@ def _access(agent: Agent, base_url: str | None) -> Mapping[str, str]:
 
 
 def _metadata(agent: Agent, model: str | None) -> Mapping[str, object]:
-    """Return what is to be known of the model: with nothing, the program would fetch a list."""
+    """Return the metadata of the model. Without metadata, Aider would download a list of models."""
     if model is None:
         return {}
     name = model.partition("/")[2] or model

@@ -1,6 +1,7 @@
-"""Claude Code, as a program that reads a brief and writes a stream of JSON events.
+"""The adapter for Claude Code, which reads the brief from standard input and prints JSON events.
 
-Owns its flags, its environment and the meaning of its events. Written against 2.1.197.
+This module owns Claude Code's flags, its environment and the meaning of its events. It was written
+for Claude Code 2.1.197.
 """
 
 import re
@@ -21,16 +22,16 @@ from afresh.adapters.endings import (
 )
 from afresh.contract.order import Agent
 
-# The runner repeats an episode where that helps; long waits in here only use up its time.
+# Few retries: the runner repeats an episode where that helps, and long waits only use up its time.
 RETRIES = "2"
 ENVIRONMENT = {
-    # Else the last commits of the repository are part of the system prompt.
+    # Otherwise the system prompt contains the last commits of the repository.
     "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": RETRIES,
     "DISABLE_AUTOUPDATER": "1",
 }
-# What a repository shares with all who work in it; the rest of the folder is for one machine's use.
+# The parts of .claude that belong in a repository; the rest of the folder is for one machine only.
 SHARED = (
     *("CLAUDE.md", "settings.json", "agents/", "commands/", "hooks/", "output-styles/", "rules/"),
     *("skills/", "workflows/"),
@@ -53,7 +54,7 @@ WORDING = Wording(
 
 
 class ClaudeReader:
-    """Reads the stream of one run; the last `result` event decides."""
+    """Reads the events of one run. The last `result` event decides the result."""
 
     asked = 0
 
@@ -66,7 +67,7 @@ class ClaudeReader:
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
-        """Take in an event; anything that is not JSON is for people only."""
+        """Read an event. A line that is not JSON only goes to the log."""
         try:
             return self._take(line, json_event(line))
         except RecursionError:
@@ -74,7 +75,7 @@ class ClaudeReader:
 
     def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
-            head = RESULT_HEAD.match(line)  # too long to be whole, but what decides comes first
+            head = RESULT_HEAD.match(line)  # the line is truncated, but begins with the result
             if head is None:
                 return line or None
             event = {"type": "result", "subtype": head[1], "is_error": head[2] == "true"}
@@ -89,14 +90,16 @@ class ClaudeReader:
         return _described(event)
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something."""
+        """Read a line of standard error and remember the last one that is not empty."""
         self._last_error = line.strip() or self._last_error
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a result without an error and exit code 0; neither alone is enough.
+        """Return the result of the run.
 
-        It is none after a compaction: what the program still knew then is not what it was told.
+        Success is a `result` event without an error, and exit code 0; neither alone is enough. A
+        run whose conversation was compacted is never a success, because the program has replaced
+        the brief by its own summary.
         """
         if self._is_compacted:
             return EXHAUSTED
@@ -134,7 +137,7 @@ class ClaudeAdapter:
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return the non-interactive call that reads the brief on standard input."""
+        """Return the non-interactive command that reads the brief from standard input."""
         argv = [
             *("claude", "-p", "--output-format", "stream-json", "--verbose"),
             *("--max-turns", str(agent.max_turns)),
@@ -167,9 +170,9 @@ def _described(event: Mapping[str, Any]) -> str | None:
         case "system" if event.get("subtype") == "init":
             return f"model: {event.get('model')}"
         case "system" if event.get("subtype") == "compact_boundary":
-            return "the conversation is full, and is cut down to a summary"
+            return "the conversation is full and is replaced by a summary"
         case "system" if event.get("subtype") == "api_retry":
-            return f"asking the model once more: {event.get('error_status')} {event.get('error')}"
+            return f"repeating the request: {event.get('error_status')} {event.get('error')}"
     return None
 
 

@@ -1,6 +1,7 @@
-"""Codex, as a program that reads a brief and writes a stream of JSON events.
+"""The adapter for Codex, which reads the brief from standard input and prints JSON events.
 
-Owns its flags, its configuration and the meaning of its events. Written against 0.169.0.
+This module owns Codex's flags, its configuration and the meaning of its events. It was written for
+Codex 0.169.0.
 """
 
 import json
@@ -24,12 +25,13 @@ from afresh.contract.text import one_line, shortened
 
 CONFIG_FILE = ".codex/config.toml"
 KEY_VARIABLE = "AFRESH_GATEWAY_KEY"
-# Each list of plugins would be fetched from the internet at the start, and a connection that is
-# refused would be waited for without end. The gateway reads requests, so they come as they are.
+# With plugins, Codex would fetch lists from the internet at the start. With unbounded retries, it
+# would wait forever for an endpoint that refuses connections. Requests are not compressed, because
+# the gateway reads them.
 CONFIG = '''\
 check_for_update_on_startup = false
 analytics.enabled = false
-# A tool of the provider's, which the gateway refuses.
+# The provider runs this tool; the gateway refuses it.
 web_search = "disabled"
 
 [features]
@@ -40,14 +42,14 @@ plugins = false
 remote_plugin = false
 unbounded_connection_retries = false
 
-# It would go on with a summary of its own instead of what it was told, and not say so.
+# Otherwise Codex replaces a full conversation, with the brief, by a summary and does not report it.
 [[hooks.PreCompact]]
 
 [[hooks.PreCompact.hooks]]
 type = "command"
 command = """echo '{"continue": false}'"""
 '''
-# The runner repeats an episode where that helps; long waits in here only use up its time.
+# Few retries: the runner repeats an episode where that helps, and long waits only use up its time.
 PROVIDER = """
 [model_providers.gateway]
 name = "gateway"
@@ -57,7 +59,7 @@ env_key = "{key_variable}"
 request_max_retries = 2
 stream_max_retries = 1
 """
-# What it does because its model has said so; only a plan has no end of its own.
+# Items that show a decision of the model. A plan has no completion event; tools have one.
 PLAN = "todo_list"
 TOOLS = ("command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search")
 ITEM_HEAD = re.compile(r'^\{"type":"(item\.\w+)","item":\{"id":"[^"]{0,40}","type":"(\w+)"')
@@ -78,9 +80,9 @@ WORDING = Wording(
 
 
 class _Answers:
-    """Counts what the model must have answered by what comes of it.
+    """Counts the model's answers by the items that they cause.
 
-    Tools of one answer that run one after another count as several.
+    If tools of one answer run one after another, the answer is counted once for each tool.
     """
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class _Answers:
         self._open = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Take in an event."""
+        """Read an event."""
         kind, item = event.get("type"), event.get("item")
         what = item.get("type") if isinstance(item, dict) else None
         has_begun, has_ended = kind == "item.started", kind == "item.completed"
@@ -118,7 +120,7 @@ class _Answers:
 
 
 class CodexReader:
-    """Reads the stream of one run; the last event that ends a turn decides."""
+    """Reads the events of one run. The last event that ends a turn decides the result."""
 
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway
@@ -132,7 +134,7 @@ class CodexReader:
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
-        """Take in an event; anything that is not JSON is for people only."""
+        """Read an event. A line that is not JSON only goes to the log."""
         try:
             return self._take(line, json_event(line))
         except RecursionError:
@@ -140,7 +142,7 @@ class CodexReader:
 
     def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
-            head = ITEM_HEAD.match(line)  # too long to be whole
+            head = ITEM_HEAD.match(line)  # the line is truncated
             if head:
                 self._answers.take({"type": head[1], "item": {"type": head[2]}})
             return line or None
@@ -162,24 +164,33 @@ class CodexReader:
 
     @property
     def asked(self) -> int:
-        """Count what it does at once as one answer: the stream tells of no requests."""
+        """The number of requests. Items that run at the same time count as one answer.
+
+        The events do not report requests.
+        """
         return self._answers.asked
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something, and whether one was an error's first."""
+        """Read a line of standard error.
+
+        Remembers the last line that is not empty, and whether a line began with "Error".
+        """
         self._last_error = line.strip() or self._last_error
         self._has_complained |= line.startswith("Error")
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a completed turn and exit code 0; neither alone is enough."""
+        """Return the result of the run.
+
+        Success is a completed turn and exit code 0; neither alone is enough.
+        """
         if self._is_complete and exit_code == 0:
             return Verdict()
         if exit_code in CANNOT_RUN and not self._events:
             return not_in_image("codex")
         has_said = self._failure_text or self._has_complained
         if exit_code == 1 and self._is_open and not has_said:
-            return EXHAUSTED  # nothing but the hook stops a turn without a word
+            return EXHAUSTED  # only the PreCompact hook stops a turn without an error message
         if exit_code == 0 and not self._failure_text:
             return NO_RESULT
         return WORDING.verdict(
@@ -197,7 +208,7 @@ class CodexAdapter:
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return the non-interactive call that reads the brief on standard input."""
+        """Return the non-interactive command that reads the brief from standard input."""
         argv = [
             *("codex", "exec", *(("resume",) if context.session else ()), "--json"),
             *("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", HOOK_FLAG),

@@ -1,4 +1,4 @@
-"""Any program that reads a brief on standard input and exits with 0 when it ended well."""
+"""The adapter for any program that reads the brief from standard input; exit code 0 is success."""
 
 from afresh.adapters.adapter import ONE_RUN, Context, Launch, Verdict
 from afresh.contract.order import Agent
@@ -6,7 +6,7 @@ from afresh.contract.words import Outcome
 
 
 class CommandReader:
-    """Every line is for people; only the exit code decides."""
+    """Passes every line to the log. The exit code alone decides the result."""
 
     session = None
     asked = 0
@@ -20,18 +20,18 @@ class CommandReader:
         return line
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Only 0 is a good end."""
+        """Return success for exit code 0, and the outcome AgentError for any other."""
         if exit_code == 0:
             return Verdict()
         return Verdict(
             outcome=Outcome.AGENT_ERROR,
-            message=f"The agent's program ended with exit code {exit_code}; read the end of its "
+            message=f"The agent program ended with exit code {exit_code}; read the end of its "
             "log with afresh logs.",
         )
 
 
 class CommandAdapter:
-    """The Order says what to run."""
+    """Runs the command in the Order, `spec.command` of the AgentClass."""
 
     version = None
     program_files: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class CommandAdapter:
         base_url: str | None,  # noqa: ARG002
         context: Context = ONE_RUN,  # noqa: ARG002
     ) -> Launch:
-        """Return the Order's own command with the brief as its input."""
+        """Return the command of the Order, with the brief as its standard input."""
         return Launch(argv=agent.command, stdin=brief)
 
     def reader(self, *, behind_gateway: bool) -> CommandReader:  # noqa: ARG002

@@ -1,6 +1,6 @@
-"""Lines for people from messages in blocks of content, as Claude Code and Qwen Code write them.
+"""Log lines for messages in content blocks, as Claude Code and Qwen Code print them.
 
-Knows no program, and decides nothing. Pure.
+This module does not know any program. Pure.
 """
 
 import json
@@ -12,7 +12,10 @@ from afresh.contract.text import shortened
 
 
 def described_blocks(event: Mapping[str, Any]) -> str | None:
-    """Return what the event's message says, asks of a tool or was answered: a line for each."""
+    """Return one line for each text, tool call and tool result in the event's message.
+
+    Returns None if the message has none of them.
+    """
     message = event.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):

@@ -1,6 +1,6 @@
-"""Which model is asked for where a program wants a name and the class gives none.
+"""The model that is used if a program requires a name and the AgentClass has none.
 
-Knows no program. Pure.
+This module does not know any program. Pure.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""From a failed program's own words to a Verdict, in the sentences that are the same for several.
+"""Turns the error message of a failed program into a Verdict, with messages shared by adapters.
 
-Owns the order of what words may mean. The words themselves are each adapter's. Pure.
+This module owns the order in which meanings are tried. Each adapter owns its patterns. Pure.
 """
 
 import json
@@ -15,14 +15,14 @@ from afresh.contract.text import shortened
 from afresh.contract.words import Outcome
 
 TEXT_LENGTH = 300
-# Why a program failed stands at the beginning; in a megabyte, a pattern could search for hours.
+# The cause of a failure is at the beginning; in a megabyte, a pattern could search for hours.
 READ_LENGTH = 4096
 CANNOT_RUN = (126, 127)
-# What several programs call a run that can be gone on with.
+# The form of session ids in several programs.
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NO_RESULT = Verdict(
     outcome=Outcome.NO_RESULT,
-    message="The agent's program ended without a result; read the end of its log with afresh logs.",
+    message="The agent program ended without a result; read the end of its log with afresh logs.",
 )
 USED_UP = Verdict(
     outcome=Outcome.TURN_LIMIT,
@@ -33,26 +33,30 @@ EXHAUSTED = Verdict(
     message="The agent's conversation outgrew the model's context; make the subtask smaller.",
 )
 
-FAILED = "The agent's program failed; read the end of its log with afresh logs."
+FAILED = "The agent program failed; read the end of its log with afresh logs."
 _FAILED = {
     Outcome.AGENT_ERROR: FAILED,
     Outcome.AUTH: "The model's endpoint refuses the agent's key; correct the Secret of the "
     "AgentClass in this namespace.",
-    Outcome.TRANSIENT: "The model's endpoint fails; nothing is to be done if it passes.",
-    Outcome.CONFIG: "The agent's program refuses to run; correct what the details name.",
+    Outcome.TRANSIENT: "The model's endpoint fails; there is nothing to do if it recovers.",
+    Outcome.CONFIG: "The agent program refuses to run; correct the setting that the details name.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How a program says why it failed."""
+    """The patterns by which a program's error messages are recognized."""
 
     too_long: re.Pattern[str]
     auth: re.Pattern[str]
     transient: re.Pattern[str]
 
     def verdict(self, text: str, *, behind_gateway: bool) -> Verdict:
-        """Return what `text` means; behind the gateway, the gateway knows better of the model."""
+        """Return the verdict for the error message `text`.
+
+        Behind the gateway, failures of the model are not read from `text`: the gateway itself
+        reports them.
+        """
         text = text[:READ_LENGTH]
         if self.too_long.search(text):
             return EXHAUSTED
@@ -65,13 +69,13 @@ class Wording:
 
 
 def failed(outcome: Outcome, text: str) -> Verdict:
-    """Return the verdict on a program that says why it failed."""
-    said = shortened(steady(text), TEXT_LENGTH)
-    return Verdict(outcome=outcome, message=with_details(_FAILED[outcome], said))
+    """Return the verdict for `outcome`, with the program's error message `text` as details."""
+    details = shortened(steady(text), TEXT_LENGTH)
+    return Verdict(outcome=outcome, message=with_details(_FAILED[outcome], details))
 
 
 def not_in_image(program: str) -> Verdict:
-    """Return the verdict on an image that does not hold the program, or cannot start it."""
+    """Return the verdict for an image that does not contain the program, or cannot start it."""
     return Verdict(
         outcome=Outcome.CONFIG,
         message=f"The agent's image cannot run the program {program}; correct spec.image.",
@@ -79,7 +83,10 @@ def not_in_image(program: str) -> Verdict:
 
 
 def json_event(line: str) -> dict[str, Any] | None:
-    """Return a line as the JSON object that it is, or None. Raises RecursionError."""
+    """Return the line parsed as a JSON object, or None if it is not one.
+
+    Raises RecursionError if the object is nested too deeply.
+    """
     if not line.startswith("{"):
         return None
     try:

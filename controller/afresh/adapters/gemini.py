@@ -1,6 +1,7 @@
-"""Gemini CLI, as a program that reads a brief and writes a stream of JSON events.
+"""The adapter for Gemini CLI, which reads the brief from standard input and prints JSON events.
 
-Owns its flags, its settings and the meaning of its events. Written against 0.61.0.
+This module owns Gemini CLI's flags, its settings and the meaning of its events. It was written for
+Gemini CLI 0.61.0.
 """
 
 import json
@@ -31,22 +32,23 @@ from afresh.contract.order import Agent
 from afresh.contract.text import shortened
 from afresh.contract.words import Outcome
 
-# One more try, about five seconds later. The runner repeats an episode where that helps.
+# One retry, after about five seconds: the runner repeats an episode where that helps.
 ATTEMPTS = 2
 ENVIRONMENT = {
-    # Else a first process only starts a second one.
+    # Otherwise the program starts a second process of itself.
     "GEMINI_CLI_NO_RELAUNCH": "true",
     "GEMINI_TELEMETRY_ENABLED": "false",
 }
 SETTINGS_FILE = ".gemini/settings.json"
-# Words come in pieces; so many characters are one line for people, unless something else comes.
-SAID_LENGTH = 2000
+# The text of an answer arrives in pieces. They are joined into log lines of this many characters,
+# or fewer if another event follows.
+TEXT_LINE_LENGTH = 2000
 NO_KEY = 41
 TURN_LIMIT = 53
 REFUSES_TO_RUN = (NO_KEY, 42, 44, 52, 55)
-# Where in the program an error was met; each comes with a dozen of them.
+# A line of a stack trace of the program.
 STACK = re.compile(r"\s+at (async )?\S+ .{0,10}\(?(file|node):")
-# What decides comes first in a line that is too long to be whole.
+# A truncated line still begins with the fields that decide the result.
 HEAD = re.compile(
     r'^\{"type":"(?P<type>\w+)","timestamp":"[^"]{0,40}"'
     r'(?:,"role":"(?P<role>\w+)")?(?:,"status":"(?P<status>\w+)")?'
@@ -55,8 +57,8 @@ OWN_LIMITS = {
     "Maximum session turns exceeded": Outcome.TURN_LIMIT,
     "Loop detected, stopping execution": Outcome.AGENT_ERROR,
 }
-NO_LAST_WORD = (
-    "The agent's program ended without a last word, as it does when the conversation does not fit "
+NO_FINAL_ANSWER = (
+    "The agent program ended without a final answer, as it does when the conversation does not fit "
     "into the model's context; make the subtask smaller."
 )
 WORDING = Wording(
@@ -79,7 +81,7 @@ WORDING = Wording(
 
 
 class GeminiReader:
-    """Reads the stream of one run; its `result` decides, and what came before it."""
+    """Reads the events of one run. The `result` event and those before it decide the result."""
 
     asked = 0
 
@@ -87,14 +89,14 @@ class GeminiReader:
         self._behind_gateway = behind_gateway
         self._result: Mapping[str, Any] | None = None
         self._events = 0
-        self._said = ""
-        self._has_last_word = False
+        self._text = ""
+        self._has_final_answer = False
         self._last_error = ""
         self._limit: str | None = None
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
-        """Take in an event; anything that is not JSON is for people only."""
+        """Read an event. A line that is not JSON only goes to the log."""
         try:
             return self._take(line, json_event(line))
         except RecursionError:
@@ -109,21 +111,21 @@ class GeminiReader:
         self._events += 1
         self._note(event)
         if event.get("type") == "message":
-            return self._words(event)
-        said, self._said = self._said, ""
-        return "\n".join(filter(None, [" ".join(said.split()), _described(event)])) or None
+            return self._text_line(event)
+        text, self._text = self._text, ""
+        return "\n".join(filter(None, [" ".join(text.split()), _described(event)])) or None
 
     def _note(self, event: Mapping[str, Any]) -> None:
-        """Keep what the verdict needs."""
+        """Remember the facts on which the verdict depends."""
         match event.get("type"):
             case "init":
                 session = event.get("session_id")
                 if isinstance(session, str) and UUID.fullmatch(session):
                     self.session = session
             case "message":
-                self._has_last_word |= event.get("role") == "assistant"
+                self._has_final_answer |= event.get("role") == "assistant"
             case "tool_use" | "tool_result":
-                self._has_last_word = False
+                self._has_final_answer = False
             case "error":
                 message = event.get("message")
                 self._last_error = message if isinstance(message, str) else ""
@@ -132,18 +134,18 @@ class GeminiReader:
             case "result":
                 self._result = event
 
-    def _words(self, event: Mapping[str, Any]) -> str | None:
+    def _text_line(self, event: Mapping[str, Any]) -> str | None:
         content = event.get("content")
         if event.get("role") != "assistant" or not isinstance(content, str):
             return None
-        self._said += content
-        if len(self._said) < SAID_LENGTH:
+        self._text += content
+        if len(self._text) < TEXT_LINE_LENGTH:
             return None
-        said, self._said = self._said, ""
-        return " ".join(said.split())
+        text, self._text = self._text, ""
+        return " ".join(text.split())
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something, where no event has said more."""
+        """Read a line of standard error and, before the first event, remember it if not empty."""
         if STACK.match(line):
             return None
         if not self._events:
@@ -151,7 +153,11 @@ class GeminiReader:
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a good result after a last word, and exit code 0; TERM gives that code too."""
+        """Return the result of the run.
+
+        Success is a successful `result` event after a final answer, and exit code 0. The exit code
+        alone is not enough: it is also 0 after SIGTERM.
+        """
         result = self._result
         if exit_code == TURN_LIMIT or OWN_LIMITS.get(self._limit or "") is Outcome.TURN_LIMIT:
             return USED_UP
@@ -164,8 +170,8 @@ class GeminiReader:
             )
         if self._limit:
             return WORDING.verdict(self._limit, behind_gateway=self._behind_gateway)
-        if not self._has_last_word:
-            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=NO_LAST_WORD)
+        if not self._has_final_answer:
+            return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=NO_FINAL_ANSWER)
         return Verdict()
 
     def _without_result(self, exit_code: int) -> Verdict:
@@ -176,9 +182,9 @@ class GeminiReader:
         text = self._last_error or _code(exit_code)
         if exit_code not in REFUSES_TO_RUN:
             return WORDING.verdict(text, behind_gateway=self._behind_gateway)
-        # Behind the gateway there is a key; it is the repository's own settings that want another.
-        wants_key = exit_code == NO_KEY and not self._behind_gateway
-        return failed(Outcome.AUTH if wants_key else Outcome.CONFIG, text)
+        # Behind the gateway there is a key, so the settings of the repository require another one.
+        lacks_key = exit_code == NO_KEY and not self._behind_gateway
+        return failed(Outcome.AUTH if lacks_key else Outcome.CONFIG, text)
 
 
 class GeminiAdapter:
@@ -190,7 +196,7 @@ class GeminiAdapter:
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return the non-interactive call that reads the brief on standard input."""
+        """Return the non-interactive command that reads the brief from standard input."""
         argv = ["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"]
         if agent.model:
             argv += ["-m", agent.model]
@@ -220,7 +226,8 @@ def _settings(agent: Agent, *, has_gateway: bool) -> dict[str, Any]:
             "enableAutoUpdate": False,
             "enableAutoUpdateNotification": False,
         },
-        # It would forget without a word; at 1 it stops at the end of its context instead.
+        # Otherwise it drops parts of the conversation without a message; with 1, it stops when the
+        # context is full.
         "model": {"maxSessionTurns": agent.max_turns, "compressionThreshold": 1},
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
@@ -240,8 +247,8 @@ def _described(event: Mapping[str, Any]) -> str | None:
         case "tool_result":
             failed = " failed" if event.get("status") == "error" else ""
             output = event.get("output") or _error_text(event)
-            told = shortened(" ".join(str(output).split()), TEXT_LENGTH)
-            return f"-> {told}{failed}".replace("  ", " ")
+            text = shortened(" ".join(str(output).split()), TEXT_LENGTH)
+            return f"-> {text}{failed}".replace("  ", " ")
         case "error":
             return f"{event.get('severity')}: {event.get('message')}"
         case "result":

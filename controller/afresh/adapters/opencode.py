@@ -1,6 +1,7 @@
-"""OpenCode, as a program that reads a brief and writes a stream of JSON events.
+"""The adapter for OpenCode, which reads the brief from standard input and prints JSON events.
 
-Owns its flags, its configuration and the meaning of its events. Written against 1.18.33.
+This module owns OpenCode's flags, its configuration and the meaning of its events. It was written
+for OpenCode 1.18.33.
 """
 
 import json
@@ -24,10 +25,10 @@ from afresh.contract.text import one_line, shortened
 from afresh.contract.words import ModelApiName
 
 FOLDER = ".config/opencode"
-# A title of its own saves a request for the model.
+# With a title given, the program does not ask the model for one.
 TITLE = "task"
 ENVIRONMENT = {
-    # The class says how the program runs. A repository could make it wait for an answer.
+    # The AgentClass configures the program. A repository could make it wait for an answer.
     "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
@@ -41,12 +42,12 @@ SETTINGS: Mapping[str, Any] = {
     "snapshot": False,
     "lsp": False,
     "formatter": False,
-    # A conversation that does not fit is the runner's to see, not to be shortened in silence.
+    # The runner must see that a conversation is too long; the program must not shorten it.
     "compaction": {"auto": False},
     "permission": {"*": "allow", "question": "deny"},
 }
-# The program would install a package for plugins beside its configuration. Finding this list and a
-# folder, it takes that for done.
+# The program would install a package for plugins beside its configuration. With this lock file and
+# a folder node_modules, it regards the package as installed.
 PACKAGES = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
 OPENAI_HOST = "https://api.openai.com"
 MAX_OUTPUT_TOKENS = 32_000
@@ -54,7 +55,7 @@ TEXT_LENGTH = 300
 SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
 ERROR_HEAD = re.compile(r'^\{"type":"error"')
 FINISHED = "stop"
-GOES_ON = "tool-calls"
+CALLED_TOOLS = "tool-calls"
 WORDING = Wording(
     too_long=re.compile(
         r"ContextOverflow|context (window|length)|prompt is too long|request too large",
@@ -74,7 +75,7 @@ WORDING = Wording(
 
 
 class OpenCodeReader:
-    """Reads the stream of one run, which no event ends: the last step decides."""
+    """Reads the events of one run. No event ends a run, so the last step decides the result."""
 
     def __init__(self, *, behind_gateway: bool) -> None:
         self._behind_gateway = behind_gateway
@@ -86,7 +87,7 @@ class OpenCodeReader:
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
-        """Take in an event; anything that is not JSON is for people only."""
+        """Read an event. A line that is not JSON only goes to the log."""
         try:
             return self._take(line, json_event(line))
         except RecursionError:
@@ -94,7 +95,7 @@ class OpenCodeReader:
 
     def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
-            if ERROR_HEAD.match(line):  # too long to be whole
+            if ERROR_HEAD.match(line):  # the line is truncated
                 self._failure_text = line
             return line or None
         self._events += 1
@@ -106,21 +107,24 @@ class OpenCodeReader:
                 self._last_reason = str(_part(event).get("reason"))
                 self._steps += 1
             case "error":
-                self._failure_text = _error_text(event) or "an error without words"
+                self._failure_text = _error_text(event) or "an error without a message"
         return _described(event)
 
     @property
     def asked(self) -> int:
-        """Each step is an answer; after one that called tools, they have run, and it asks again."""
-        return self._steps + (self._last_reason == GOES_ON)
+        """The number of requests: one for each step, and one more after a step with tool calls."""
+        return self._steps + (self._last_reason == CALLED_TOOLS)
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something."""
+        """Read a line of standard error and remember the last one that is not empty."""
         self._last_error = line.strip() or self._last_error
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a last step that the model ended, no error, and exit code 0."""
+        """Return the result of the run.
+
+        Success is a last step that the model ended, no error event, and exit code 0.
+        """
         if exit_code in CANNOT_RUN and not self._events:
             return not_in_image("opencode")
         if self._failure_text or exit_code != 0:
@@ -138,7 +142,7 @@ class OpenCodeAdapter:
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return the non-interactive call that reads the brief on standard input."""
+        """Return the non-interactive command that reads the brief from standard input."""
         argv = [
             *("opencode", "run", "--format", "json", "--auto", "--title", TITLE),
             *(("--session", context.session) if context.session else ()),
@@ -162,7 +166,7 @@ class OpenCodeAdapter:
 
 
 def _models(agent: Agent, base_url: str | None) -> dict[str, Any]:
-    """Return the settings that say which model is asked, and where."""
+    """Return the settings for the model and its endpoint."""
     api = gateway_api(agent)
     if base_url is None or api is None:
         return {"model": agent.model, "small_model": agent.model} if agent.model else {}
@@ -179,9 +183,9 @@ def _models(agent: Agent, base_url: str | None) -> dict[str, Any]:
 
 
 def _provider(agent: Agent, api: ModelApiName, model: str) -> tuple[str, dict[str, Any]]:
-    """Return what the program calls the provider, and what it is to know of it.
+    """Return the program's name of the provider, and the provider's settings.
 
-    OpenAI's own models want Responses; all that other servers have in common is Chat Completions.
+    OpenAI's own models need the Responses API; other servers have only Chat Completions in common.
     """
     if api is ModelApiName.ANTHROPIC:
         return "anthropic", {"models": {model: {}}}
@@ -195,7 +199,7 @@ def _provider(agent: Agent, api: ModelApiName, model: str) -> tuple[str, dict[st
 
 
 def _limits(agent: Agent, model: str) -> dict[str, Any]:
-    """Return what the class's price list says of the size of a model that the program knows not."""
+    """Return the limits of a model that the program does not know, from the class's pricing."""
     price = price_of(agent.pricing, model)
     window = price.context_window_tokens if price else None
     if window is None:
@@ -213,9 +217,9 @@ def _error_text(event: Mapping[str, Any]) -> str:
     if not isinstance(error, dict):
         return ""
     data = error.get("data")
-    told = data if isinstance(data, dict) else {}
-    status = told.get("statusCode")
-    parts = (error.get("name"), f"status {status}" if status else "", told.get("message"))
+    details = data if isinstance(data, dict) else {}
+    status = details.get("statusCode")
+    parts = (error.get("name"), f"status {status}" if status else "", details.get("message"))
     return ", ".join(part for part in parts if isinstance(part, str) and part)
 
 
@@ -234,9 +238,9 @@ def _described(event: Mapping[str, Any]) -> str | None:
 
 
 def _described_tool(part: Mapping[str, Any]) -> str:
-    state = part.get("state")
-    told = state if isinstance(state, dict) else {}
-    failed = " failed" if told.get("status") == "error" else ""
-    given = shortened(json.dumps(told.get("input")), TEXT_LENGTH)
-    answer = shortened(one_line(str(told.get("error" if failed else "output"))), TEXT_LENGTH)
+    value = part.get("state")
+    state = value if isinstance(value, dict) else {}
+    failed = " failed" if state.get("status") == "error" else ""
+    given = shortened(json.dumps(state.get("input")), TEXT_LENGTH)
+    answer = shortened(one_line(str(state.get("error" if failed else "output"))), TEXT_LENGTH)
     return f"{part.get('tool')}: {given}\n-> {answer}{failed}"

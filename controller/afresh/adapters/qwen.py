@@ -1,6 +1,7 @@
-"""Qwen Code, as a program that reads a brief and writes a stream of JSON events.
+"""The adapter for Qwen Code, which reads the brief from standard input and prints JSON events.
 
-Owns its flags, its settings and the meaning of its events. Written against 0.24.4.
+This module owns Qwen Code's flags, its settings and the meaning of its events. It was written for
+Qwen Code 0.24.4.
 """
 
 import json
@@ -32,15 +33,16 @@ from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent
 from afresh.contract.words import ModelApiName, Outcome
 
-# One more try. The runner repeats an episode where that helps.
+# One retry: the runner repeats an episode where that helps.
 RETRIES = 1
 ENVIRONMENT = {
-    # Else a first process only starts a second one.
+    # Otherwise the program starts a second process of itself.
     "QWEN_CODE_NO_RELAUNCH": "true",
     "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
 }
 SETTINGS_FILE = ".qwen/settings.json"
-# It would sum up its conversation in a window of its own guess. The provider says when it is full.
+# The program guesses the size of the context window and replaces a longer conversation by a
+# summary. With this size it never does; the provider reports when the context is full.
 NO_WINDOW = 1_000_000_000
 TURN_LIMIT = 53
 REFUSES_TO_RUN = (42, 44, 52)
@@ -68,7 +70,7 @@ WORDING = Wording(
 
 
 class QwenReader:
-    """Reads the stream of one run; the last `result` event decides."""
+    """Reads the events of one run. The last `result` event decides the result."""
 
     asked = 0
 
@@ -80,7 +82,7 @@ class QwenReader:
         self.session: str | None = None
 
     def event(self, line: str) -> str | None:
-        """Take in an event; anything that is not JSON is for people only."""
+        """Read an event. A line that is not JSON only goes to the log."""
         try:
             return self._take(line, json_event(line))
         except RecursionError:
@@ -88,7 +90,7 @@ class QwenReader:
 
     def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
         if event is None:
-            head = RESULT_HEAD.match(line)  # too long to be whole, but what decides comes first
+            head = RESULT_HEAD.match(line)  # the line is truncated, but begins with the result
             if head is None:
                 return line or None
             event = {
@@ -105,12 +107,15 @@ class QwenReader:
         return _described(event)
 
     def error(self, line: str) -> str | None:
-        """Keep the last line that says something."""
+        """Read a line of standard error and remember the last one that is not empty."""
         self._last_error = line.strip() or self._last_error
         return line or None
 
     def verdict(self, exit_code: int) -> Verdict:
-        """Success is a result without an error and exit code 0; neither alone is enough."""
+        """Return the result of the run.
+
+        Success is a `result` event without an error, and exit code 0; neither alone is enough.
+        """
         if exit_code == TURN_LIMIT:
             return USED_UP
         result = self._result
@@ -142,7 +147,7 @@ class QwenAdapter:
     def launch(
         self, agent: Agent, brief: str, base_url: str | None, context: Context = ONE_RUN
     ) -> Launch:
-        """Return the non-interactive call that reads the brief on standard input."""
+        """Return the non-interactive command that reads the brief from standard input."""
         api = gateway_api(agent) if base_url else None
         model = agent.model or (DEFAULT_MODELS[api] if api else None)
         argv = (
@@ -177,13 +182,13 @@ SETTINGS: Mapping[str, Any] = {
     "model": {"generationConfig": {"contextWindowSize": NO_WINDOW, "maxRetries": RETRIES}},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
-    # The image leaves out the program's own ripgrep, which is there for every kind of machine.
+    # The image does not contain the program's copies of ripgrep for all platforms.
     "tools": {"useBuiltinRipgrep": False, "useRipgrep": False, "webSearch": {"enabled": False}},
 }
 
 
 def _access(api: ModelApiName, base_url: str) -> dict[str, str]:
-    """Return the variables that say where the model is asked; the key is none."""
+    """Return the variables for the model's endpoint, with a placeholder in place of the key."""
     if api is ModelApiName.ANTHROPIC:
         return {"ANTHROPIC_BASE_URL": base_url, "ANTHROPIC_API_KEY": PLACEHOLDER_KEY}
     return {"OPENAI_BASE_URL": f"{base_url}/v1", "OPENAI_API_KEY": PLACEHOLDER_KEY}

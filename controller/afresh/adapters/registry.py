@@ -1,6 +1,6 @@
-"""From an adapter's name to the adapter.
+"""Finds an adapter by its name.
 
-Each is imported when it is asked for: the others would delay the start of every episode.
+Only the adapter that is asked for is imported: importing all would delay the start of an episode.
 """
 
 import importlib
@@ -10,7 +10,10 @@ from afresh.contract.words import AdapterName
 
 
 def adapter_of(name: AdapterName) -> Adapter:
-    """Return the adapter of that name: of `OpenCode`, the class `OpenCodeAdapter` in `opencode`."""
+    """Return the adapter with that name.
+
+    The adapter `OpenCode`, for example, is the class `OpenCodeAdapter` in the module `opencode`.
+    """
     module = importlib.import_module(f"afresh.adapters.{name.lower()}")
     adapter: Adapter = getattr(module, f"{name}Adapter")()
     return adapter

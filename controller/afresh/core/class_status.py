@@ -51,14 +51,14 @@ def _problems(spec: AgentClassSpec) -> Iterator[tuple[ClassReason, str]]:
             yield (
                 ClassReason.ABOVE_CEILING,
                 f"Raise spec.ceilings.limits.{field} or lower spec.resources.limits.{field}: the "
-                f"class itself asks for {own} and lets a package ask for {ceiling} at most.",
+                f"class itself sets {own} and allows a package to set at most {ceiling}.",
             )
     most = spec.ceilings.pids_limit
     if most and spec.pids_limit > most:
         yield (
             ClassReason.ABOVE_CEILING,
-            "Raise spec.ceilings.pidsLimit or lower spec.pidsLimit: the class itself asks for "
-            f"{spec.pids_limit} and lets a package ask for {most} at most.",
+            "Raise spec.ceilings.pidsLimit or lower spec.pidsLimit: the class itself sets "
+            f"{spec.pids_limit} and allows a package to set at most {most}.",
         )
 
 

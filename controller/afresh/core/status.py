@@ -36,7 +36,7 @@ from afresh.core.programs import found_after
 from afresh.core.push_target import passed_after
 from afresh.core.reasons import Reason
 
-GOES_ON = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
+PROGRESSING = frozenset({PackagePhase.RUNNING, PackagePhase.QUEUED, PackagePhase.PENDING})
 OVER = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhase.SKIPPED})
 NEEDS_A_PERSON = frozenset({PackagePhase.STALLED, PackagePhase.NEEDS_REVIEW, PackagePhase.FAILED})
 
@@ -153,7 +153,7 @@ def _conditions(
     """The conditions of a package in that phase; unchanged ones keep their transition time."""
     wanted = {
         "Ready": phase is PackagePhase.SUCCEEDED,
-        "Progressing": phase in GOES_ON,
+        "Progressing": phase in PROGRESSING,
         "Stalled": phase in NEEDS_A_PERSON,
     }
     since = {(item.type, str(item.status)): item.last_transition_time for item in old}

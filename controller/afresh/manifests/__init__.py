@@ -1,1 +1,1 @@
-"""Builds the objects that Afresh creates, as plain dicts. Pure: no client, no clock."""
+"""Builds the manifests of the objects that Afresh creates, as dicts. Pure: no client, no clock."""

@@ -1,7 +1,7 @@
-"""The pod that tries an agent's image: an episode's runner and agent, without a repository.
+"""The pod that tests an agent's image: the runner and agent of an episode, without a repository.
 
-Owns the differences from an episode's pod. The agent's container is the same as an episode's, so
-that the trial is valid.
+This module owns the differences from an episode's pod. The agent's container is the same as in an
+episode, so that the test is valid.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SECRET = "afresh-conformance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceParts:
-    """The image to try, and how. `command` is for the adapter Command.
+    """The image to test, and how to run it. `command` is for the adapter Command.
 
     `pull_secrets` are names of Secrets in the namespace.
     """
@@ -41,7 +41,7 @@ class ConformanceParts:
 
 
 def build_conformance_pod(parts: ConformanceParts) -> dict[str, Any]:
-    """Return the Pod. It ends by itself, and within 8 minutes; its message is `Findings`."""
+    """Return the Pod. It ends within 8 minutes; its termination message contains `Findings`."""
     uid = user_id(parts.name, parts.image)
     order = _order(parts)
     spec = build_pod_spec(

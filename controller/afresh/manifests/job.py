@@ -1,4 +1,4 @@
-"""Builds the Job of one episode or sync: one pod, with a deadline; the Job is kept for a day."""
+"""Builds the Job of one episode or sync: one pod, with a deadline. The Job is kept for a day."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ from afresh.manifests.metadata import batch_text, labels, owned_by
 from afresh.manifests.pod import PodParts, build_pod_spec, passwd_lines
 
 TTL_SECONDS = 86_400
-# The time for fetching, committing and pushing, besides the limits of the agent and the commands.
+# The time for fetching, committing and pushing, added to the limits of the agent and the commands.
 RUNNER_SECONDS = 120
 # Longer than the runner's own limits on fetching and pushing, because the runner reports which step
 # was slow.
@@ -40,8 +40,8 @@ class JobParts:
     """The inputs for the Job of an episode, or of a sync, which has no members.
 
     Without `derives_users` the namespace assigns the pod's user, as OpenShift requires. `plan` is
-    the digest of what a sync pushes, `images` one of the package's images. See
-    `core.observed.Episode` for the rest.
+    the digest of the plan that a sync pushes, `images` the digest of the package's images.
+    `core.observed.Episode` documents the other fields.
     """
 
     package: WorkPackage
@@ -59,14 +59,14 @@ class JobParts:
 
     @property
     def subtask(self) -> str:
-        """The first subtask, by whose name the Job is found; empty for a sync."""
+        """The first subtask, whose id is a label of the Job; empty for a sync."""
         return self.members[0].subtask if self.members else ""
 
 
 def build_job(parts: JobParts) -> dict[str, Any]:
-    """Return the Job. Its name is the Order's episode."""
+    """Return the Job. Its name is `order.episode`."""
     package = parts.package
-    # A sync takes a second and has no agent, so it does not wait in a queue.
+    # A sync takes about a second and has no agent, so it does not wait in a queue.
     queue = package.spec.queue_name if parts.members else None
     uid = user_id(package.metadata.uid, parts.subtask) if parts.derives_users else None
     common = labels(package.metadata.name, parts.subtask) | {
@@ -91,7 +91,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
             "suspend": queue is not None,
             "ttlSecondsAfterFinished": TTL_SECONDS,
             "podReplacementPolicy": "Failed",
-            # With Ignore, the Job would run the same Order again without a record.
+            # With the action Ignore, the Job would run the same Order again without a record of it.
             "podFailurePolicy": {
                 "rules": [
                     {
@@ -126,7 +126,7 @@ def build_job(parts: JobParts) -> dict[str, Any]:
 
 
 def _facts(parts: JobParts) -> dict[str, str]:
-    """The facts of the episode for its Job's or its pod's metadata, without empty ones."""
+    """Return the annotations that describe the episode on its Job and pod, without empty ones."""
     budget = parts.order.budget
     facts = {
         ANNOTATION_BATCH: batch_text(parts.members),
@@ -142,15 +142,15 @@ def _facts(parts: JobParts) -> dict[str, str]:
 
 
 def _pod_deadline(parts: JobParts) -> int:
-    """Return how long the pod may be on its node: pulling images there takes its time, too."""
+    """Return how many seconds the pod may be on its node, including the pulling of images."""
     return deadline_seconds(parts.order) + parts.package.spec.episode.startup_timeout_seconds
 
 
 def deadline_seconds(order: Order) -> int:
-    """Return how long the pod may run on its node once its containers are there.
+    """Return how many seconds the pod may run after its containers have started.
 
     Setup runs twice for each subtask: before the agent and before verify. Work that an earlier
-    episode kept may have to be verified before that.
+    episode kept may have to be verified first, which takes verify's time limit once more.
     """
     if not order.tasks:
         return SYNC_SECONDS

@@ -14,12 +14,12 @@ from afresh.core.observed import Member
 
 
 def labels(package: str, subtask: str) -> dict[str, str]:
-    """Return the labels by which the operator finds what it made for a subtask."""
+    """Return the labels by which the operator finds the objects that it created for a subtask."""
     return {LABEL_MANAGED_BY: MANAGED_BY, LABEL_PACKAGE: package, LABEL_SUBTASK: subtask}
 
 
 def owned_by(package: WorkPackage) -> list[dict[str, Any]]:
-    """Return the owner references of an object that goes when the package goes."""
+    """Return the owner references of an object that is deleted together with the package."""
     return [
         {
             "apiVersion": package.api_version,
@@ -33,12 +33,12 @@ def owned_by(package: WorkPackage) -> list[dict[str, Any]]:
 
 
 def batch_text(members: Iterable[Member]) -> str:
-    """Return a batch as an annotation holds it: `ID:ATTEMPT:REVISION` of each, with commas."""
+    """Return a batch as text for an annotation: comma-separated `ID:ATTEMPT:REVISION` items."""
     return ",".join(f"{item.subtask}:{item.attempt}:{item.revision}" for item in members)
 
 
 def read_batch(text: str) -> tuple[Member, ...]:
-    """Read what `batch_text` wrote. Raises ValueError."""
+    """Parse a text that `batch_text` wrote. Raises ValueError if it is malformed."""
     fields = [item.split(":") for item in text.split(",") if item]
     return tuple(
         Member(subtask=subtask, attempt=int(attempt), revision=int(revision))

@@ -1,7 +1,8 @@
 """Builds NetworkPolicies: one for all episodes of a namespace, and one for each class there.
 
-Policies add up: the namespace's denies all but what every episode needs, a class's also allows its
-`spec.egress`. The network plugin enforces them, or does not.
+NetworkPolicies are additive: the policy of the namespace denies all traffic except what every
+episode needs, and the policy of a class additionally allows its `spec.egress`. Only a network
+plugin that supports policies enforces them.
 """
 
 from collections.abc import Iterable
@@ -42,14 +43,18 @@ NAT64 = int(IPv6Address("64:ff9b::"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPeer:
-    """Where the operator's pod takes Reports: its namespace, and the port of the container."""
+    """Where the operator's pod accepts Reports: its namespace, and the port of the container."""
 
     namespace: str
     port: int
 
 
 def build_namespace_policy(namespace: str, reports: ReportPeer | None) -> dict[str, Any]:
-    """Return the policy of every episode in `namespace`: only DNS, Reports and public out."""
+    """Return the policy of every episode in `namespace`.
+
+    It allows DNS, Reports to the operator if `reports` is given, and public addresses on the ports
+    of git and model APIs. It denies all other traffic, in both directions.
+    """
     egress = [
         _allow([DNS_PODS, DNS_ON_NODE], [("UDP", 53), ("TCP", 53)]),
         _allow(_public(), [("TCP", port) for port in GIT_AND_MODELS]),
@@ -72,7 +77,7 @@ def build_namespace_policy(namespace: str, reports: ReportPeer | None) -> dict[s
 
 
 def build_class_policy(namespace: str, agent_class: AgentClass) -> dict[str, Any]:
-    """Return the policy of what the class's episodes in `namespace` may reach besides."""
+    """Return the policy with the additional destinations of the class's episodes in `namespace`."""
     name = agent_class.metadata.name
     egress = [rule.to_manifest() for rule in agent_class.spec.egress]
     return _policy(
@@ -87,12 +92,12 @@ def build_class_policy(namespace: str, agent_class: AgentClass) -> dict[str, Any
 
 
 def class_policy_name(agent_class: str) -> str:
-    """Return the name of a class's policy."""
+    """Return the name of the policy of a class."""
     return f"afresh-class-{agent_class}"
 
 
 def is_as_built(stored: dict[str, Any], built: dict[str, Any]) -> bool:
-    """Return whether a policy in the cluster still equals the one that was built."""
+    """Return whether the spec of a policy in the cluster equals that of the policy built here."""
     return bool(stored.get("spec") == built["spec"])
 
 
@@ -117,7 +122,10 @@ def _allow(peers: Iterable[dict[str, Any]], ports: Iterable[tuple[str, int]]) ->
 
 
 def _public() -> list[dict[str, Any]]:
-    """All addresses but private ones, also where a gateway maps IPv6 addresses to IPv4."""
+    """Return peers for all public addresses.
+
+    Private IPv4 addresses are excluded in their NAT64 form as well.
+    """
     mapped = [
         str(IPv6Network((NAT64 + int(network.network_address), 96 + network.prefixlen)))
         for network in map(IPv4Network, NOT_PUBLIC)
@@ -129,7 +137,7 @@ def _public() -> list[dict[str, Any]]:
 
 
 def _as_stored(value: Any) -> Any:
-    """Leave out what the API server leaves out, so that what it stores can be compared."""
+    """Return the value without the empty fields that the API server drops when it stores it."""
     if isinstance(value, list):
         return [_as_stored(item) for item in value]
     if not isinstance(value, dict):

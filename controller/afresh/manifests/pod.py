@@ -1,6 +1,6 @@
 """The pod of one episode: runner, agent and verify in parallel, sequenced by FIFOs (design, 4).
 
-What each container may see is decided here and nowhere else.
+This module alone decides which volumes, variables and secrets each container gets.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ RUNNER_RESOURCES = {
     "requests": {"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "56Mi"},
     "limits": {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "10Gi"},
 }
-# With the others' 256 MiB for the pod: what Kubernetes takes by default is the limit, and then a
-# node holds few pods.
+# With the requests of the other containers, 256 MiB for the pod. Without a request, Kubernetes uses
+# the limit, and only a few pods would fit on a node.
 AGENT_DISK_REQUEST = "192Mi"
 VERIFY_REQUESTS = {"cpu": "1m", "memory": "8Mi", "ephemeral-storage": "8Mi"}
 CONTAINER_SECURITY = {
@@ -40,7 +40,10 @@ CONTAINER_SECURITY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodParts:
-    """What the pod of an episode is made from. No `uid`: the namespace gives one, and its name."""
+    """The inputs for the pod of an episode.
+
+    If `uid` is None, the namespace assigns the user, and the container runtime its passwd entry.
+    """
 
     package: WorkPackage
     agent_class: AgentClass
@@ -50,24 +53,24 @@ class PodParts:
 
     @property
     def agent_image(self) -> str:
-        """The image of the agent."""
+        """The image of the agent's container."""
         return self.package.spec.image or self.agent_class.spec.image
 
     @property
     def verify_image(self) -> str:
-        """The image of verify: all subtasks of an episode that has any name the same one."""
+        """The image of verify's container. All subtasks of an episode have the same one."""
         first = self.order.tasks[0].id
         entry = next(item for item in self.package.spec.subtasks if item.id == first)
         return self.package.verify_of(entry).image or self.agent_image
 
     @property
     def pids_limit(self) -> int:
-        """How many processes the agent's user may have."""
+        """How many processes the agent may have."""
         return self.package.spec.pids_limit or self.agent_class.spec.pids_limit
 
 
 def build_pod_spec(parts: PodParts) -> dict[str, Any]:
-    """Return the pod's spec; Pod Security `restricted` admits it."""
+    """Return the spec of the pod. It meets the Pod Security Standard `restricted`."""
     settings = parts.agent_class.spec.pod.to_manifest()
     return {
         "restartPolicy": "Never",
@@ -92,21 +95,21 @@ def _user(uid: int | None) -> dict[str, int]:
 
 
 def _passwd_mount(parts: PodParts) -> list[dict[str, Any]]:
-    """Without a user of our own, the container runtime writes the entry: see the docs."""
+    """Return the mount of /etc/passwd; empty if the container runtime writes the user's entry."""
     if parts.uid is None:
         return []
     return [mount("podinfo", "/etc/passwd", sub_path="passwd", read_only=True)]
 
 
 def _containers(parts: PodParts) -> list[dict[str, Any]]:
-    """A sync is the runner's work alone."""
+    """Return the containers; a sync has only the runner."""
     if not parts.order.tasks:
         return [_runner(parts)]
     return [_runner(parts), _agent(parts), _verify(parts)]
 
 
 def passwd_lines(uid: int) -> str:
-    """Return an /etc/passwd in which the pod's user has a name and a home."""
+    """Return the content of /etc/passwd, with a name and home directory for the pod's user."""
     return (
         f"root:x:0:0:root:/root:/sbin/nologin\nagent:x:{uid}:{uid}:agent:{at.AGENT_HOME}:/bin/sh\n"
     )
@@ -189,12 +192,12 @@ def _verify(parts: PodParts) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _literal(SHIM)],
         "workingDir": at.WORKTREE,
-        # Setup runs here too, and needs the package index and the proxy as it did before the agent.
+        # Setup runs here, too, and needs the same package index and proxy as in the agent.
         "env": [
             *shim_environment(parts.pids_limit),
             *agent_environment(parts.agent_class.spec),
         ],
-        # It never works while the agent does, so it asks for nothing and may use as much.
+        # It never runs at the same time as the agent: it requests little and has the same limits.
         "resources": {"requests": VERIFY_REQUESTS, "limits": _limits(parts)},
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
@@ -209,12 +212,12 @@ def _verify(parts: PodParts) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """Return `text` so that the kubelet, which expands $(NAME) and $$, passes it on as it is."""
+    """Return `text` escaped for the kubelet, which expands $(NAME) and $$ in commands."""
     return text.replace("$", "$$")
 
 
 def _verified_volume(parts: PodParts) -> str:
-    """The agent's worktree only where every subtask of the episode asks for it."""
+    """Return verify's volume: the agent's worktree if all subtasks ask for it, else a checkout."""
     tasks = parts.order.tasks
     return "worktree" if all(t.verify.checkout is Checkout.WORKTREE for t in tasks) else "checkout"
 
@@ -237,7 +240,7 @@ def _limits(parts: PodParts) -> dict[str, str]:
 def _merged(
     base: ResourceList, own: ResourceList | None, limits: dict[str, str] | None = None
 ) -> dict[str, str]:
-    """The class's amounts, overridden by the package's, and requests never above limits."""
+    """Return the class's amounts, overridden by the package's; requests are capped at `limits`."""
     amounts = {**base.to_manifest(), **(own.to_manifest() if own else {})}
     if limits is None:
         return amounts

@@ -1,4 +1,4 @@
-"""The child object of one entry of a package."""
+"""Builds the Subtask object for one entry of a package."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from afresh.manifests.metadata import labels, owned_by
 
 
 def build_subtask(package: WorkPackage, entry: SubtaskEntry) -> dict[str, Any]:
-    """Return the Subtask of `entry`."""
+    """Return the manifest of the Subtask for `entry`."""
     return {
         "apiVersion": package.api_version,
         "kind": "Subtask",

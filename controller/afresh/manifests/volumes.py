@@ -7,7 +7,7 @@ from afresh.contract import pod_layout as at
 from afresh.contract.order import Order
 
 TOKEN_SECONDS = 3600
-# At least: where an agent may write more, so much fits into each volume that holds what it writes.
+# Minimum sizes. If the agent may write more, each volume with its files has the size of its limit.
 WORK_BYTES = 10 * 2**30
 SCRATCH_BYTES = 2**30
 CONTROL_BYTES = 16 * 2**20
@@ -17,7 +17,7 @@ SHARED_MEMORY_SIZE = "64Mi"
 def mount(
     name: str, path: str, *, sub_path: str | None = None, read_only: bool = False
 ) -> dict[str, Any]:
-    """Return a volumeMount."""
+    """Return the manifest of a volumeMount."""
     return {
         "name": name,
         "mountPath": path,
@@ -29,9 +29,12 @@ def mount(
 def volumes(
     order: Order, agent_class: AgentClass, *, has_passwd: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the pod's volumes. Secrets are optional: the runner says which one is missing."""
+    """Return the pod's volumes.
+
+    Secrets are optional volumes, so that the runner starts and can report which one is missing.
+    """
     allowed = order.agent.disk_bytes or 0
-    # What is in the worktree is in git before it is in a checkout.
+    # Files of the worktree also go to the git volume and then to the checkout.
     work = [_empty(name, max(allowed, WORK_BYTES)) for name in ("git", "worktree", "checkout")]
     scratch = [
         _empty(name, max(allowed, SCRATCH_BYTES))
@@ -67,7 +70,7 @@ def volumes(
 
 
 def _cache(order: Order) -> list[dict[str, Any]]:
-    """A sync does without: it may have to run on another node."""
+    """Return the cache volume. A sync has none, because it may have to run on another node."""
     claim = order.repository.cache_claim_name if order.tasks else None
     return [{"name": "git-cache", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
@@ -77,7 +80,7 @@ def _empty(name: str, size: int) -> dict[str, Any]:
 
 
 def _shared_memory(name: str) -> dict[str, Any]:
-    """A /dev/shm of one container's own: the runtime's is one for the whole pod."""
+    """Return a volume for one container's /dev/shm; by default, all containers share one."""
     return {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": SHARED_MEMORY_SIZE}}
 
 

@@ -1,8 +1,8 @@
-"""The counters that change when the end of an episode is recorded, and only then.
+"""The counters that change only when the end of an episode is recorded.
 
-The status is written first, on the version that was observed: an end that is seen twice, by one
-operator or by two, is recorded and counted once. If the process dies in between, the end is not
-counted.
+The status is written first, and only if the observed version is still current. An end that is
+observed twice, by one operator or by two, is therefore recorded and counted once. If the operator
+dies between the write and the count, the end is not counted.
 """
 
 from afresh.api.work_package import WorkPackage
@@ -24,7 +24,7 @@ SUBTASK_OUTCOMES = counter(
 )
 EPISODES = counter(
     "afresh_episodes_total",
-    "Ended episodes by the outcome of the subtask that they were at.",
+    "Ended episodes, by the outcome of the subtask that they were working on.",
     *_WHOSE,
     "adapter",
     "context_mode",
@@ -41,7 +41,7 @@ COST = counter("afresh_cost_usd_total", "US dollars that ended episodes cost.", 
 SECONDS = counter(
     "afresh_episode_seconds_total",
     "Seconds of ended episodes of one subtask: work is setup, agent and acceptance command; "
-    "overhead is everything else but waiting in a queue.",
+    "overhead is everything else except waiting in a queue.",
     *_WHOSE,
     "context_mode",
     "kind",
@@ -56,15 +56,15 @@ PHASE_SECONDS = histogram(
 )
 HAND_OVER_SECONDS = histogram(
     "afresh_hand_over_seconds",
-    "From the end of one agent to the start of the next one of its package, where nothing else was "
-    "waited for.",
+    "Seconds from the end of one agent to the start of the next one of its package, where the "
+    "package waited for nothing else.",
     SLOW,
     "agent_class",
 )
 
 
 def record(seen: Observed, decision: Decision) -> None:
-    """Count what the decision records; to be called once its status has been written."""
+    """Count the ends that the decision records. Call it after the status has been written."""
     package = seen.package
     whose = (package.metadata.namespace, package.spec.agent_class_name)
     for action in decision.actions:
@@ -81,7 +81,7 @@ def record(seen: Observed, decision: Decision) -> None:
 
 
 def _expect(seen: Observed, mode: str) -> None:
-    """Create the series of every outcome before its first end, so that `rate()` sees that."""
+    """Create the series of every outcome with 0, so that `rate()` includes the first end."""
     whose = (seen.package.metadata.namespace, seen.package.spec.agent_class_name)
     kind = _kind(seen, mode)
     for outcome in Outcome:
@@ -119,14 +119,14 @@ def _record_times(seen: Observed, item: AttemptResult, mode: str) -> None:
 
 
 def _before(package: WorkPackage, seen: Observed, item: AttemptResult) -> list[Episode]:
-    """The episodes that this one may have followed; simultaneous ones follow none."""
+    """Return the episodes that may precede this one; with parallelism above 1, none."""
     if package.spec.parallelism > 1:
         return []
     return [other for other in seen.episodes if other.members and other.name != item.episode.name]
 
 
 def _kind(seen: Observed, mode: str) -> tuple[str, str, str]:
-    """The adapter, the context mode and the runtime class of the package's episodes."""
+    """Return the adapter, the context mode and the runtime class of the package's episodes."""
     if seen.agent_class is None:
         return NONE, mode, NONE
     spec = seen.agent_class.spec

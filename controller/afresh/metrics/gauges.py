@@ -1,7 +1,7 @@
 """Gauges of packages, episodes and gates, computed from the cluster's objects at each scrape.
 
-No state is kept, so no gauge can drift. Reads raw objects, so that a package that cannot be parsed
-is counted too. For use within one event loop.
+This module keeps no state, so gauges always match the objects. It reads raw objects, so that
+packages that cannot be parsed are counted, too. It must be used within one event loop.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from afresh.api.phases import ENDED, PackagePhase, SubtaskPhase
 from afresh.contract.pod_layout import ANNOTATION_BATCH, LABEL_AGENT_CLASS
 from afresh.contract.words import ContextMode
-from afresh.core.status import GOES_ON
+from afresh.core.status import PROGRESSING
 from afresh.metrics.registry import NONE, Family, described
 
 NEAR = Decimal("0.8")
@@ -25,7 +25,7 @@ TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 PACKAGES = described(
     "afresh_packages",
     "gauge",
-    "Packages that there are, by phase and reason.",
+    "Packages by phase and reason.",
     "namespace",
     "agent_class",
     "context_mode",
@@ -35,7 +35,7 @@ PACKAGES = described(
 SUBTASKS = described(
     "afresh_subtasks",
     "gauge",
-    "Subtasks of the packages that there are, by phase and reason.",
+    "Subtasks of all packages by phase and reason.",
     "namespace",
     "agent_class",
     "phase",
@@ -52,7 +52,7 @@ NEAR_BUDGET = described(
 LIVE = described(
     "afresh_live_episodes",
     "gauge",
-    "Episodes that go on, by whether their Job is queued or let run.",
+    "Episodes that have not ended, by state: queued or running.",
     "namespace",
     "agent_class",
     "runtime_class",
@@ -74,8 +74,8 @@ GATE_OPEN = described(
 GATE_CLOSED_SINCE = described(
     "afresh_gate_closed_since_timestamp_seconds",
     "gauge",
-    "Since when the credential's gate is closed; absent while it is open or no package that goes "
-    "on uses it.",
+    "Time at which the credential's gate closed; absent while it is open or no active package uses "
+    "it.",
     "namespace",
     "secret_name",
     "reason",
@@ -86,7 +86,7 @@ Manifest = dict[str, Any]
 
 
 class ClusterView(Protocol):
-    """What the gauges read: raw objects, as they are in the API server."""
+    """The objects that the gauges read, as raw manifests."""
 
     def packages(self) -> Iterable[Manifest]:
         """Yield every WorkPackage."""
@@ -97,22 +97,22 @@ class ClusterView(Protocol):
         ...
 
     def running_jobs(self) -> Iterable[Manifest]:
-        """Yield the Jobs that have not ended, but for those whose runner has reported its end."""
+        """Yield the Jobs that have not ended and whose runner has not reported the end."""
         ...
 
 
 class Gauges(Collector):
-    """Collects the gauges of one view. Registered when the loop begins, so only on the leader."""
+    """Collects the gauges of one view. Only the leader registers it, when its loop begins."""
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Return nothing: the gauges are only known when they are collected."""
+        """Return an empty list: the gauges are not known before they are collected."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield every gauge with its present value."""
+        """Yield every gauge with its current value."""
         packages = list(self._view.packages())
         classes = {raw["metadata"]["name"]: raw for raw in self._view.classes()}
         gates = [gate for raw in classes.values() for gate in _status(raw).get("gates", ())]
@@ -159,7 +159,10 @@ def _package(raw: Manifest) -> tuple[str, ...]:
 
 
 def _subtasks(raw: Manifest) -> Iterator[tuple[str, ...]]:
-    """The records of the spec's entries; a removed one's record only keeps its attempt number."""
+    """Yield the labels of each subtask in the spec.
+
+    The record of a removed subtask is skipped: it only preserves the attempt number.
+    """
     wanted = {entry["id"] for entry in raw["spec"]["subtasks"]}
     for record in _status(raw).get("subtasks", ()):
         if record["id"] in wanted:
@@ -191,7 +194,7 @@ def _limits(classes: dict[str, Manifest]) -> Iterator[tuple[tuple[str, ...], flo
 def _open_gates(
     packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
 ) -> Series:
-    """Every credential that a package uses, and those whose gate is closed."""
+    """Return 1 for every credential that a package uses, or 0 if its gate is closed."""
     found: Series = dict.fromkeys(_credentials(packages, classes), 1)
     return found | {(gate["namespace"], gate["secretName"]): 0 for gate in gates}
 
@@ -199,9 +202,12 @@ def _open_gates(
 def _closed_gates(
     packages: list[Manifest], classes: dict[str, Manifest], gates: list[Manifest]
 ) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The closed gates at which a package waits; without one, nobody would ever open the gate."""
-    going_on = [raw for raw in packages if _status(raw).get("phase") in GOES_ON]
-    used = set(_credentials(going_on, classes))
+    """Yield the closed gates for which an active package waits.
+
+    The gate of an unused credential stays closed, because no episode tries it.
+    """
+    active = [raw for raw in packages if _status(raw).get("phase") in PROGRESSING]
+    used = set(_credentials(active, classes))
     for gate in gates:
         name = gate["namespace"], gate["secretName"]
         if name in used:
@@ -211,7 +217,7 @@ def _closed_gates(
 def _credentials(
     packages: list[Manifest], classes: dict[str, Manifest]
 ) -> Iterator[tuple[str, ...]]:
-    """The namespace and the Secret of each package whose class needs one."""
+    """Yield the namespace and the Secret of each package whose class has credentials."""
     for raw in packages:
         namespace, name = _whose(raw)
         credentials = classes.get(name, {}).get("spec", {}).get("credentials", {})

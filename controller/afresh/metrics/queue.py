@@ -1,4 +1,4 @@
-"""The queue's metrics, kept as client-go keeps them. Knows nothing of what the keys mean."""
+"""The queue's metrics, with the meanings of client-go's. This module does not interpret keys."""
 
 import time
 from collections.abc import Hashable
@@ -7,7 +7,7 @@ from afresh.metrics import registry
 
 
 class QueueMeter:
-    """Counts what happens to keys. For use within one event loop."""
+    """Measures one queue. It must be used within one event loop."""
 
     def __init__(self, controller: str) -> None:
         names = (controller, controller)
@@ -22,7 +22,7 @@ class QueueMeter:
         registry.LONGEST_RUNNING.labels(*names).set_function(self._longest)
 
     def added(self, key: Hashable) -> None:
-        """Note that a key waits; one that waits already changes nothing."""
+        """Record that a key was added; a key that already waits is not counted again."""
         if key in self._added:
             return
         self._added[key] = time.monotonic()
@@ -30,19 +30,19 @@ class QueueMeter:
         self._depth.set(len(self._added))
 
     def begun(self, key: Hashable) -> None:
-        """Note that a worker has taken the key."""
+        """Record that a worker has taken the key."""
         now = time.monotonic()
         self._waits.observe(now - self._added.pop(key, now))
         self._begun[key] = now
         self._depth.set(len(self._added))
 
     def done(self, key: Hashable) -> None:
-        """Note that the worker has given the key back."""
+        """Record that the worker is done with the key."""
         now = time.monotonic()
         self._works.observe(now - self._begun.pop(key, now))
 
     def retried(self) -> None:
-        """Note that a key is put off because it failed."""
+        """Record that a key is delayed because its step failed."""
         self._retries.inc()
 
     def _unfinished(self) -> float:
