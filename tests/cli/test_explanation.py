@@ -107,7 +107,7 @@ def make_rested() -> WorkPackage:
         status={
             "phase": "Suspended", "reason": "Suspended", "observedGeneration": 1,
             "conditions": [{"type": "Ready", "status": "False", "reason": "Suspended",
-                            "message": "Nothing starts while spec.suspend is true."}],
+                            "message": "No episode starts while spec.suspend is true."}],
         },
         suspend=True,
     )  # fmt: skip
@@ -118,8 +118,8 @@ def test_explanation_reads_from_the_status_to_what_a_person_can_do():
 
     assert text == (
         "team-a/token-auth\n"
-        "Status    Suspended: Nothing starts while spec.suspend is true.\n"
-        "Rule      suspended: The user has asked for a pause; what runs may end.\n"
+        "Status    Suspended: No episode starts while spec.suspend is true.\n"
+        "Rule      suspended: The user has suspended the package; running episodes continue.\n"
         "Next      nothing to do\n"
         "Looks     when something changes\n"
         "To do     Set it to false to continue (afresh resume).\n"

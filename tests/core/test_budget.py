@@ -162,7 +162,7 @@ def test_a_subtask_is_not_begun_again_with_as_little_as_was_not_enough(
     assert bool(starts_of(decision)) is not want_failed
     if want_failed:
         assert (decision.phase, decision.reason) == ("Failed", Reason.BUDGET_EXCEEDED)
-        assert decision.message == "Too little is left of spec.budget for A; raise it to go on."
+        assert decision.message == "Too little is left of spec.budget for A; raise it to continue."
 
 
 def test_what_was_not_enough_holds_back_no_other_subtask_and_ends_with_a_raised_budget() -> None:

@@ -103,7 +103,7 @@ def test_no_job_of_which_an_image_is_missing_outlives_an_edit_that_concerns_it(
 ) -> None:
     episode = make_episode("A", pod=pod, generations="1/0", inputs="before", **told)
     needed = [pod.container(name) for name in ("agent", "verify")]
-    if all(item.started for item in needed) or episode.has_told_of_agent:
+    if all(item.started for item in needed) or episode.has_reported_agent:
         assert episode.has_begun
         return
 

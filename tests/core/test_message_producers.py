@@ -129,8 +129,8 @@ REFUSALS = {
     Refusal.QUOTA: ("exceeded quota", "Raise the quota of the namespace"),
     Refusal.POD_SECURITY: ("violates PodSecurity", "Label the namespace with a Pod Security level"),
     Refusal.LIMIT_RANGE: ("maximum cpu usage per Pod is 1", "Change the LimitRange of the"),
-    Refusal.WEBHOOK: ("failed calling webhook", "Bring the admission webhook back"),
-    Refusal.POLICY: ("denied the request", "Do what the admission policy asks, or change it"),
+    Refusal.WEBHOOK: ("failed calling webhook", "Repair the admission webhook"),
+    Refusal.POLICY: ("denied the request", "Follow the admission policy, or change it"),
     Refusal.ACCOUNT: ("looking up service account", "Create the ServiceAccount of the namespace"),
 }
 
@@ -223,8 +223,10 @@ CASES = [
         of_adapter(Outcome.AGENT_ERROR), "program", "read the end of its log", id="agent failed"
     ),
     pytest.param(of_adapter(Outcome.AUTH), "key", "correct the Secret", id="agent's key"),
-    pytest.param(of_adapter(Outcome.CONFIG), "program", "correct what", id="agent's settings"),
-    pytest.param(of_adapter(Outcome.TRANSIENT), "endpoint", "nothing is to be done", id="outage"),
+    pytest.param(
+        of_adapter(Outcome.CONFIG), "program", "correct the setting", id="agent's settings"
+    ),
+    pytest.param(of_adapter(Outcome.TRANSIENT), "endpoint", "there is nothing to do", id="outage"),
     *(
         pytest.param(of_refusal(words), "the cluster refuses", remedy, id=f"refused {kind}")
         for kind, (words, remedy) in REFUSALS.items()
@@ -298,5 +300,5 @@ def test_every_sentence_of_admission_says_what_to_do_and_fits(said: str) -> None
     for refused in (said, f"{said} {cause('denied the request', 3)}"):
         trouble = refusal_trouble(f"ValidatingAdmissionPolicy denied: {refused}")
         assert trouble
-        assert trouble.message.startswith("Do what the admission policy asks, or change it; ")
+        assert trouble.message.startswith("Follow the admission policy, or change it; ")
         assert sentence_of(Clipped(200).cut(trouble.message)) == sentence_of(trouble.message)

@@ -16,18 +16,18 @@ NO_REMEDY = frozenset(
         "Packages may use this class.",
         "The acceptance command passed.",
         "The package is being deleted.",
-        "Nothing starts while spec.suspend is true.",
-        "Every subtask is done, or its user skipped it.",
+        "No episode starts while spec.suspend is true.",
+        "Every subtask is done, or skipped by its user.",
         "Every subtask is done.",
         "Its revision was raised.",
         "Its user cancelled it.",
         "Another subtask of its batch was changed.",
         "The package or its class was edited before its agent started.",
         "The subtask was removed.",
-        "Its Subtasks are being made.",
+        "Its Subtasks are being created.",
         "The episode ended before it came to this subtask.",
         "The agent did not start before its deadline.",
-        "The plan on the branch is being brought in line with the status.",
+        "The plan on the branch is being updated to match the status.",
         "The log of the runner shows why.",
         f"The episode of {HOLE} is being stopped.",
         f"{HOLE}: a fresh agent works on it.",
@@ -39,7 +39,7 @@ NO_REMEDY = frozenset(
     }
 )
 # The remedy comes first, and what is so after a colon or in the details.
-REMEDY_FIRST = re.compile(r"(Bring|Correct|Have|Lower|Make|Raise|Recreate) ")
+REMEDY_FIRST = re.compile(r"(Correct|Have|Lower|Make|Raise|Recreate|Repair) ")
 # The longest of what may stand in a remedy.
 IN_REMEDY = "the chart's runner.image and spec.repository.secretName of the WorkPackage"
 FORMED = [item for item in sentences() if item.text not in NO_REMEDY]

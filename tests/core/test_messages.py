@@ -53,11 +53,11 @@ KUBELET: list[Any] = [
     ),
     pytest.param(
         make_episode(pod=None, refusal=f"exceeded quota: {CAUSE}"),
-        "Raise the quota of the namespace, or let what runs there end;",
+        "Raise the quota of the namespace, or wait until other pods end;",
         id="quota",
     ),
     pytest.param(
-        make_episode(pod=None, refusal=CAUSE), "correct what the details name", id="event"
+        make_episode(pod=None, refusal=CAUSE), "correct the cause that the details name", id="event"
     ),
     pytest.param(waiting("CreateContainerError"), "correct the image", id="container"),
     pytest.param(waiting("StartError"), "use an image with /bin/sh", id="start"),
@@ -68,12 +68,12 @@ KUBELET: list[Any] = [
     ),
     pytest.param(
         replace(waiting("ErrImagePull"), failure="DeadlineExceeded"),
-        "see whether its registry answers.",
+        "check that its registry answers.",
         id="start deadline",
     ),
     pytest.param(
         make_episode(report=replace(make_report(), episode="", results=(), log_tail=CAUSE)),
-        "give it the image of the operator's version, with the chart's runner.image.",
+        "set the chart's runner.image to the image of the operator's version.",
         id="runner of another version",
     ),
 ]
@@ -121,7 +121,7 @@ def test_the_api_servers_refusal_keeps_what_to_do_about_it() -> None:
 
     message = package_status(seen, decide(seen)).message
 
-    assert message.startswith("The cluster refuses what the next episode needs; correct what ")
+    assert message.startswith("The cluster refuses an object that the next episode needs; correct ")
     assert "203.0.113.9" in message
 
 
@@ -138,16 +138,18 @@ def test_every_subtask_that_waits_for_a_person_is_named_where_one_left_its_scope
 
     message = decide(make_seen(package, records)).message
 
-    assert message.startswith("T001 went out of its scope, and T002, T003 need a person too; ")
-    assert message.endswith("review it and raise its revision, or skip it.")
+    assert message.startswith(
+        "The agent of T001 left its scope, and T002, T003 need a person, too; "
+    )
+    assert message.endswith("review the attempt and raise the revision, or skip the subtask.")
 
 
 GATES = [
     (ProviderFault.RATE_LIMITED, "limits the rate of requests"),
     (ProviderFault.OVERLOADED, "is overloaded or failing"),
     (ProviderFault.UNREACHABLE, "connection to the model's endpoint fails or breaks"),
-    (ProviderFault.EMPTY_ANSWERS, "gives empty answers"),
-    (ProviderFault.MODEL_SILENT, "takes requests and does not answer"),
+    (ProviderFault.EMPTY_ANSWERS, "returns empty answers"),
+    (ProviderFault.MODEL_SILENT, "accepts requests and does not answer"),
     ("ProviderFailing", "endpoint fails"),
 ]
 

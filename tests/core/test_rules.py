@@ -243,7 +243,7 @@ UNSUPPORTED = [
     (
         {"episode": {"maxTurns": 21}},
         {"adapter": "Aider", "command": None, "credentials": BY_ITSELF},
-        "the adapter Aider without the gateway",
+        "turns of the adapter Aider are not counted",
     ),
     ({}, {"adapter": "Codex", "command": None, "modelAPI": "Gemini"}, "spec.modelAPI"),
     ({}, {"credentials": {"secretName": "s"}}, "credentials.mode"),

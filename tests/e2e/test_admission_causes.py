@@ -115,8 +115,8 @@ def enforce(team: Team, level: str) -> None:
     change_labels(team, path, **{"pod-security.kubernetes.io/enforce": level})
 
 
-REFUSED_BY_WEBHOOK = ("StartRefused", "Bring the admission webhook back")
-REFUSED_BY_POLICY = ("StartRefused", "Do what the admission policy asks")
+REFUSED_BY_WEBHOOK = ("StartRefused", "Repair the admission webhook")
+REFUSED_BY_POLICY = ("StartRefused", "Follow the admission policy")
 NO_LABEL = "the label cost-centre is missing"
 CAUSES = [
     pytest.param(
@@ -213,7 +213,7 @@ def test_a_full_node_costs_few_waiting_pods_and_they_run_when_there_is_room(team
     run_to_the_end(team)
     assert {words[:2] for words in seen} == FULL
     (message,) = {message for _, reason, message in seen if reason == "EpisodeNotStarted"}
-    assert message.startswith("No node can take the pod now")
+    assert message.startswith("No node has room for the pod now")
     assert "Insufficient memory" in message
     assert cost.jobs <= MOST_JOBS
     assert cost.events <= MOST_EVENTS

@@ -60,7 +60,7 @@ async def test_a_long_package_is_said_to_wait_for_its_subtasks_and_has_no_record
     first = next(status for status in told if status)
     (ready,) = (item for item in first["conditions"] if item["type"] == "Ready")
     assert (first["progress"], first["reason"]) == (f"0/{MANY + 1}", "EpisodeNotStarted")
-    assert ready["message"] == "Its Subtasks are being made."
+    assert ready["message"] == "Its Subtasks are being created."
     assert "subtasks" not in first
 
 

@@ -1,1 +1,4 @@
-"""Decides what to do. Pure: no I/O, clock, randomness or logger; its only input is `Observed`."""
+"""Decides what the operator does. Pure: no I/O, clock, randomness or logger.
+
+The only input of a decision is one `Observed`.
+"""

@@ -12,7 +12,7 @@ from afresh.core.policy.unsupported import unsupported_of_class
 
 
 class ClassReason(StrEnum):
-    """Why a class is ready, or is not."""
+    """The reasons of a class's condition Ready."""
 
     ACCEPTED = "Accepted"
     UNREADABLE = "Unreadable"

@@ -16,14 +16,14 @@ from afresh.core.observed import Member
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSubtask:
-    """Make the child object of this entry."""
+    """Create the child object for this entry."""
 
     entry: SubtaskEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateSubtask:
-    """Bring the child object's spec in line with the entry."""
+    """Make the spec of the child object equal to the entry."""
 
     name: str
     entry: SubtaskEntry
@@ -41,7 +41,7 @@ class DeleteSubtask:
 class Isolate:
     """Write the NetworkPolicies of the package's episodes that are missing or differ.
 
-    When that is refused, nothing starts.
+    If the API server refuses one of them, no episode starts.
     """
 
 
@@ -49,7 +49,7 @@ class Isolate:
 class StartEpisode:
     """Create the Job of one episode. `probe` names the closed gate that it tries.
 
-    `inputs` is a digest of the fields of package and class that the Job is made from, `images` a
+    `inputs` is a digest of the fields of package and class from which the Job is built, `images` a
     digest of its images.
     """
 
@@ -76,9 +76,9 @@ class StartSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetGate:
-    """Replace the gate of a credential in its class's status.
+    """Replace the gate `known` of a credential by `gate` in its class's status.
 
-    None is an open gate.
+    None means that the gate is open.
     """
 
     class_name: str
@@ -89,14 +89,14 @@ class SetGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenGate:
-    """Open the gate of a shared cause that an episode has just passed, for all who wait for it."""
+    """Open the gate of a shared cause that an episode has just passed, for all waiting packages."""
 
     wait: SharedWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteJob:
-    """Delete a Job and its pod, whatever they are doing."""
+    """Delete a Job and its pod, even while they run."""
 
     name: str
     uid: str
@@ -117,7 +117,7 @@ Action = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A Kubernetes Event to write once the status is written. `subtask` is an id or None."""
+    """A Kubernetes Event to write after the status. `subtask` is an id, or None for the package."""
 
     type: Literal["Normal", "Warning"]
     reason: str
@@ -127,7 +127,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What one rule answers: the package's phase, its reason, a message, and actions.
+    """The result of one rule: the package's phase, its reason, a message, and actions.
 
     `wait` is the gate that the package waits for or tries. `may_push_plan`: a sync may push the
     plan meanwhile.

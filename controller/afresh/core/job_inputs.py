@@ -1,4 +1,4 @@
-"""Digests of the fields that an episode's Job is made from, to see whether an edit changes it."""
+"""Digests of the fields from which an episode's Job is built; they show if an edit changes it."""
 
 from collections.abc import Iterable
 
@@ -8,19 +8,19 @@ from afresh.core.history.shared_causes import images_of
 from afresh.core.names import short_hash
 from afresh.core.observed import Episode, Member, Observed
 
-# Fields that only limit further starts, or that each Order reads anew.
+# Fields that only limit further starts, or that are read again for each Order.
 _NOT_IN_JOB = {"subtasks", "suspend", "parallelism", "max_episodes", "budget"}
 _NOT_IN_POD = {"allowed_images", "ceilings", "max_concurrent_episodes", "egress"}
 
 
 def generations_of(seen: Observed) -> str:
-    """Return the generations of the package and its class that an Order is made from."""
+    """Return the generations of the package and its class from which an Order is built."""
     of_class = seen.agent_class.metadata.generation if seen.agent_class else 0
     return f"{seen.package.metadata.generation}/{of_class}"
 
 
 def inputs_of(seen: Observed, members: Iterable[Member]) -> str:
-    """Return a digest of the fields of package and class that the members' Job is made from."""
+    """Return a digest of the fields of package and class from which the members' Job is built."""
     wanted = {member.subtask for member in members}
     spec = seen.package.spec
     entries = [item.model_dump_json() for item in spec.subtasks if item.id in wanted]
@@ -35,7 +35,7 @@ def image_set_of(package: WorkPackage, agent_class: AgentClass) -> str:
 
 
 def is_out_of_date(seen: Observed, episode: Episode) -> bool:
-    """Whether the Job would differ if it were made now."""
+    """Whether the Job would differ if it were built now."""
     if episode.generations in ("", generations_of(seen)):
         return False
     return not episode.inputs or episode.inputs != inputs_of(seen, episode.members)

@@ -1,4 +1,7 @@
-"""Deterministic names: the same owner and attempt give the same name, so no Job is made twice."""
+"""Deterministic names: the same owner and attempt give the same name.
+
+So no Job is created twice.
+"""
 
 import hashlib
 import re
@@ -6,8 +9,7 @@ from datetime import UTC
 
 from afresh.api.agent_class import Gate
 
-# A pod's name is its Job's with a hyphen and five characters; Kubernetes cuts the end of a longer
-# one.
+# A pod's name is that of its Job, a hyphen and five characters; Kubernetes truncates longer names.
 MAX_NAME = 57
 FIRST_UID = 200_000
 LAST_UID = 2_000_000_000
@@ -31,14 +33,14 @@ def job_name(package: str, subtask_id: str, attempt: int, uid: str) -> str:
 
 
 def sync_name(package: str, attempt: int, uid: str) -> str:
-    """Return the name of a Job that only pushes the plan; no subtask's Job has it."""
+    """Return the name of a Job that only pushes the plan. No subtask's Job has the same name."""
     return _with_tail(f"{package}-plan", attempt, short_hash(uid))
 
 
 def _with_tail(stem: str, attempt: int, known: str) -> str:
-    """Return a Job's name, whose end has an x: so the names of episodes' pods can be recognized.
+    """Return the name of a Job. The x near its end marks the names of episodes' pods.
 
-    The admission policy for connections to pods sees only the pod's name.
+    The admission policy for connections to pods has only the pod's name to recognize them.
     """
     tail = f"-{attempt}-x{known}"
     return stem[: MAX_NAME - len(tail)].rstrip("-.") + tail
@@ -55,15 +57,15 @@ def user_id(uid: str, subtask_id: str) -> int:
 
 
 def probe_of(gate: Gate) -> str:
-    """Return the annotation of an episode that probes the gate at its present step.
+    """Return the annotation of an episode that probes the gate at its current step.
 
-    It is made of the time of closing, because the time of opening may change during the probe.
+    It contains the time of closing, because the time of opening may change during the probe.
     """
     return f"{gate.secret_name}/{gate.since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}/{gate.step}"
 
 
 def slug_of(text: str) -> str:
-    """Return `text` in the letters that object names allow."""
+    """Return `text` with only the characters that object names allow."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 

@@ -21,7 +21,7 @@ GOOD = frozenset(
 def notes_of(
     situation: Situation, answer: RuleResult, records: tuple[SubtaskRecord, ...]
 ) -> Iterator[Note]:
-    """Yield the Events of episodes that ended or began, and of a changed package phase."""
+    """Yield Events for episodes that ended or began, and for a changed phase of the package."""
     yield from _ends(situation)
     yield from _starts(situation, records)
     before = situation.package.status
@@ -39,11 +39,11 @@ def _ends(situation: Situation) -> Iterator[Note]:
         if item.episode.uid and not ended.begun:
             continue
         good = ended.outcome is Outcome.SUCCESS
-        said = ended.message or ("The acceptance command passed." if good else "")
+        message = ended.message or ("The acceptance command passed." if good else "")
         yield Note(
             type="Normal" if good else "Warning",
             reason=str(ended.outcome),
-            message=f"{subtask}: {said}",
+            message=f"{subtask}: {message}",
             subtask=subtask,
         )
 

@@ -1,6 +1,6 @@
-"""Everything observed of one package at one instant: the only input of a decision.
+"""Everything observed about one package at one instant: the only input of a decision.
 
-Owns the frozen values. Knows nothing of how they were read.
+This module owns the frozen values; it does not know how they are read.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from afresh.contract.words import ContextMode
 
 
 class ContainerState(StrEnum):
-    """The kubelet's word for where a container is."""
+    """The state of a container, as the kubelet reports it."""
 
     WAITING = "Waiting"
     RUNNING = "Running"
@@ -27,7 +27,7 @@ class ContainerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerFacts:
-    """One container's status. `started` stays true once it ran; `began` is its last start."""
+    """One container's status. `started`: it has run at least once; `began` is its last start."""
 
     name: str
     state: ContainerState
@@ -42,10 +42,10 @@ class ContainerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFacts:
-    """What the API shows of an episode's pod. `disruption` is the reason of DisruptionTarget.
+    """The status of an episode's pod. `disruption` is the reason of the condition DisruptionTarget.
 
-    `scheduled`: since when it has a node; `sandboxed`: since when it has its sandbox and network;
-    `deadline`: when its kubelet is to end it, once that has taken it.
+    `scheduled`: when it got its node; `sandboxed`: when its sandbox and network were ready;
+    `deadline`: when its kubelet has to end it, known once the kubelet has accepted the pod.
     """
 
     name: str
@@ -68,7 +68,7 @@ class PodFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A subtask in an episode's batch, with its attempt and the revision that it is done for."""
+    """A subtask in an episode's batch, with the number of its attempt and its revision."""
 
     subtask: str
     attempt: int
@@ -79,12 +79,12 @@ class Member:
 class Episode:
     """One Job and its pod. `failure` is the reason of the Job's Failed condition.
 
-    `released`: when the Job was last allowed to make its pod, which a queue may delay. With
+    `released`: when the Job was last allowed to create its pod, which a queue may delay. With
     `has_queue`, that queue can suspend it again.
 
-    An episode without members is a sync, of which `attempt` is the number and `plan` the digest of
-    what it pushes. `generations` are those of the package and its class when it was made, and
-    `inputs` is a digest of the fields that it was made from. `probe` names the gate and its step,
+    An episode without members is a sync: `attempt` is its number and `plan` the digest of the plan
+    that it pushes. `generations` are those of the package and its class when it was created, and
+    `inputs` is a digest of the fields from which it was built. `probe` names the gate and its step,
     if it probes one. `budget` is its share of the package's budget.
     """
 
@@ -116,21 +116,21 @@ class Episode:
 
     @property
     def has_begun(self) -> bool:
-        """Whether its agent may have begun; before that, nothing was paid and nothing can be lost.
+        """Whether its agent may have begun. If not, it has cost nothing and has no work to lose.
 
         The runner starts no agent before verify's container runs. Without a Report, the agent may
         have begun once both containers have run.
         """
-        if self.has_told_of_agent:
+        if self.has_reported_agent:
             return True
         needed = [self.pod.container(name) for name in (AGENT, VERIFY)] if self.pod else [None]
         return all(item is not None and item.started for item in needed)
 
     @property
-    def has_told_of_agent(self) -> bool:
-        """Whether its Report shows that an agent ran; with its phases cut off, any result does.
+    def has_reported_agent(self) -> bool:
+        """Whether its Report shows that an agent ran. If its phases were cut, any result shows it.
 
-        Of a batch the phases are those of the last subtask.
+        The phases of a batch are those of its last subtask.
         """
         report = self.report
         if report is None:
@@ -141,26 +141,26 @@ class Episode:
 
     @property
     def subtasks(self) -> tuple[str, ...]:
-        """The ids of its subtasks, in the order in which they are done."""
+        """The ids of its subtasks, in the order in which the episode works on them."""
         return tuple(member.subtask for member in self.members)
 
     def member(self, subtask: str) -> Member | None:
-        """Return the member of that subtask, if it has one."""
+        """Return the member for that subtask, or None if the episode does not have it."""
         return next((member for member in self.members if member.subtask == subtask), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedLimits:
-    """What packages share with each other, as it concerns this one.
+    """The limits that packages share with each other, as they apply to this one.
 
     `gate` is the closed gate of the credential, and `gate_class` the class whose status holds it.
     `gate_taken`: another package probes it, or comes first. `class_free` is how many episodes of
     the class this package may start; None: any number.
 
     `waits` are the gates of shared causes that are closed for this package, and `tried` those (by
-    cause and key) that a Job waits at or tries. `first_free` is how many more Jobs of the class and
-    the package's images may be made before one has started, and `room` how many more may wait for a
-    node; None: any number.
+    cause and key) at which a Job waits or which it tries. `first_free` is how many more Jobs of the
+    class and the package's images may be created before one has started, and `room` how many more
+    may wait for a node; None: any number.
     """
 
     gate: Gate | None = None
@@ -177,7 +177,7 @@ class SharedLimits:
 class Observed:
     """One package, its children, and everything else that a decision may use.
 
-    `rival` is the name of the package of this namespace that has the repository's branch instead.
+    `rival` is the name of the package of this namespace that owns the branch instead of this one.
     `isolated`: the NetworkPolicies that its episodes need exist and are correct. `obstacle` is the
     API server's refusal of the actions just tried.
     """

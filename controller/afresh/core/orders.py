@@ -36,15 +36,15 @@ def order_of(
 ) -> Order:
     """Return the Order of the episode called `episode` for the subtasks of `batch`.
 
-    `own` are fields that differ from episode to episode: `budget` and `hint_seconds`. The class
-    must have been observed. Raises KeyError when an entry is not in the package.
+    `own` are fields that differ from episode to episode: `budget` and `hint_seconds`. Raises
+    KeyError if the class was not observed, or if an entry is not in the package.
     """
     package, agent_class = seen.package, seen.agent_class
     if agent_class is None:
         raise KeyError(package.spec.agent_class_name)
     records = state.by_id
-    told = [item.ended.report for item in state.attempt_results if item.ended.report]
-    programs = found_after(package.status.programs, told)
+    reports = [item.ended.report for item in state.attempt_results if item.ended.report]
+    programs = found_after(package.status.programs, reports)
     return replace(
         _frame(seen, state, episode),
         agent=_agent(package, agent_class),
@@ -60,7 +60,7 @@ def order_of(
 
 
 def sync_order(seen: Observed, state: PackageState, *, episode: str) -> Order:
-    """Return the Order of a sync: the plan, and where to push it."""
+    """Return the Order of a sync: the plan, and the repository to push it to."""
     return _frame(seen, state, episode)
 
 

@@ -1,4 +1,4 @@
-"""`decide` turns one `Observed` into one `Decision`. It is the only entry to the core."""
+"""`decide` computes one `Decision` from one `Observed`. It is the only entry point of the core."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,10 +26,10 @@ from afresh.core.policy.plan_sync import looks_at_plan, plan_pushes
 from afresh.core.policy.rules import RULES
 from afresh.core.situation import Situation, situation_of
 
-# Before an episode has started its Events are read; later the watch shows everything except a lost
-# node.
+# Before an episode has started, its Events are read at these intervals. Later, the watch shows
+# everything except a lost node.
 LOOK_AT_START = timedelta(seconds=5)
-# The watch shows what a pod that is slow to start waits for; Events are read at longer intervals.
+# For a pod that is slow to start, the watch shows the cause, and Events are read less often.
 SLOW_START = timedelta(seconds=60)
 LOOK_AT_SLOW_START = timedelta(seconds=30)
 LOOK_AT_RUN = timedelta(seconds=60)
@@ -46,8 +46,8 @@ def decide(seen: Observed) -> Decision:
         phase=answer.phase,
         reason=answer.reason,
         message=answer.message,
-        # Deletions first: they may free what a start needs. A gate closes before the end is
-        # recorded: after a crash in between, the episode's end is found again.
+        # Deletions come first, because a start may need what they free. A gate closes before the
+        # end is recorded: after a crash in between, the episode's end is found again.
         actions=(
             *leftovers(situation),
             *_gate(situation),
@@ -69,7 +69,7 @@ def decide(seen: Observed) -> Decision:
 
 
 def _children(seen: Observed) -> Iterator[Action]:
-    """The actions that make one child object per entry, equal to it, and delete all others."""
+    """Yield the actions after which each entry has one equal child object, and no others exist."""
     if seen.package.metadata.deletion_timestamp:
         return
     package = seen.package.metadata.name
@@ -99,7 +99,7 @@ def _gate(situation: Situation) -> Iterator[Action]:
 
 
 def _isolation(situation: Situation, starts: tuple[Action, ...]) -> Iterator[Action]:
-    """The action that writes NetworkPolicies: before anything starts, and while anything runs."""
+    """Yield the action that writes NetworkPolicies, if they differ and a Job starts or runs."""
     begins = any(isinstance(item, StartEpisode | StartSync) for item in starts)
     if not situation.seen.isolated and (begins or situation.live or situation.syncs.live):
         yield Isolate()
@@ -108,7 +108,7 @@ def _isolation(situation: Situation, starts: tuple[Action, ...]) -> Iterator[Act
 def _looks(
     situation: Situation, answer: RuleResult, starts: tuple[Action, ...]
 ) -> Iterator[timedelta]:
-    """The delays after which to look again, for changes that no watch shows."""
+    """Yield the delays after which to look again, for changes that no watch reports."""
     if answer.recheck_after is not None:
         yield answer.recheck_after
     yield from looks_at_plan(situation, answer)

@@ -1,6 +1,6 @@
-"""Chooses the programs of acceptance commands to look for before an agent starts.
+"""Chooses the programs of acceptance commands that are looked for before an agent starts.
 
-Owns the record of those that were found. Pure.
+This module owns the record of the programs that were found. Pure.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ KEY_LENGTH = 16
 def check_of(program: str, image: str, known: Iterable[str]) -> str:
     """Return the key under which the check for `program` is recorded; empty: it needs no check.
 
-    A path may name a file that a subtask creates, and an option is not a program.
+    A path is not checked, because a subtask may create the file; nor is an option.
     """
     if "/" in program or program.startswith("-") or not program:
         return ""
@@ -24,6 +24,6 @@ def check_of(program: str, image: str, known: Iterable[str]) -> str:
 
 
 def found_after(known: tuple[str, ...], reports: Iterable[Report]) -> tuple[str, ...]:
-    """Return the keys of the programs found, after the Reports; only the latest are kept."""
+    """Return the keys of all programs found, including those in `reports`, at most the last 32."""
     new = [key for report in reports for key in report.programs if len(key) == KEY_LENGTH]
     return tuple(dict.fromkeys((*known, *new)))[-MOST_KEPT:]

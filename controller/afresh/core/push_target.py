@@ -1,4 +1,4 @@
-"""Identifies where a package pushes to, and whether that server is known to take its pushes.
+"""Identifies where a package pushes to, and whether the server is known to accept its pushes.
 
 Pure.
 """
@@ -14,13 +14,16 @@ from afresh.core.observed import Observed
 
 
 def push_target(package: WorkPackage) -> str:
-    """Return a hash of the repository, branch and Secret that the package pushes with."""
+    """Return a hash of the repository, branch and Secret with which the package pushes."""
     given = package.spec.repository
     return short_hash(given.url, package.branch, given.secret_name or "", length=16)
 
 
 def passed_after(seen: Observed, attempt_results: Sequence[AttemptResult], syncs: Syncs) -> str:
-    """Return `push_target` where the server is known to take pushes; a refusal voids that."""
+    """Return `push_target` if the server is known to accept pushes, else an empty text.
+
+    A later refusal makes it unknown again.
+    """
     target, probe = push_target(seen.package), syncs.probe
     reports = [item.ended.report for item in attempt_results if item.ended.report]
     if probe and probe.refused:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a package or a subtask is where it is. Outcomes of episodes are reasons too."""
+    """Why a package or a subtask is in its phase. Outcomes of episodes are reasons, too."""
 
     # of a package
     INVALID_SPEC = "InvalidSpec"

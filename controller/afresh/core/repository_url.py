@@ -1,7 +1,6 @@
 """Normalizes repository URLs, so that different addresses of one repository are equal.
 
-Pure. Expects a URL that the API has accepted; any other text is returned as it is or slightly
-changed.
+Pure. Expects a URL that the API has accepted; the result for any other text is not defined.
 """
 
 import re
@@ -18,10 +17,10 @@ _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 
 
 def normalized_url(url: str) -> str:
-    """Return one text for all addresses of a repository: host, any unusual port, path.
+    """Return the same text for all addresses of a repository: host, non-default port, path.
 
-    Neither the scheme nor the user's name matters, nor the host's case, nor slashes and `.git` at
-    the end. Paths that differ in case are different: to most servers they are.
+    The scheme, the user's name, the case of the host, and slashes and `.git` at the end do not
+    matter. The case of the path does, as it does for most servers.
     """
     match = _URL.fullmatch(url)
     if match:
@@ -56,6 +55,6 @@ def _path(path: str) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """Return the character where the escape was not needed, else the escape in one case."""
+    """Return the character if the escape was not needed, else the escape in upper case."""
     character = chr(int(match[1], 16))
     return character if _UNRESERVED.fullmatch(character) else match[0].upper()

@@ -1,7 +1,7 @@
 """The situation of a package: every fact that a rule may use, computed once. Pure.
 
-Owns which subtasks are ready and which are due. Rules read these facts and compute none of them
-again.
+This module owns which subtasks are ready and which are due. Rules read these facts and do not
+compute them again.
 """
 
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ from afresh.core.observed import Episode, Observed, SharedLimits
 class Situation:
     """The observation, the state derived from it, and the facts about the next step.
 
-    `gate` is the credential's gate once what has ended is taken in; None: it is open. `ready` are
-    the pending subtasks whose dependencies are satisfied; `due` are those of them that need not
-    wait and can be paid for; `unconcerned` those of them whose pods meet none of the shared causes
-    whose gates are closed. All are in list order. `unpushed_plan` is the digest of the plan that
-    the branch should have and lacks.
+    `gate` is the credential's gate after all finished episodes; None: it is open. `ready` are the
+    pending subtasks whose dependencies are satisfied. `due` are the ready ones that need not wait
+    and that the budget can pay for. `unconcerned` are the due ones to which no closed gate of a
+    shared cause applies. All are in list order. `unpushed_plan` is the digest of the plan that the
+    branch should have but lacks.
     """
 
     seen: Observed
@@ -53,17 +53,17 @@ class Situation:
 
     @property
     def spec(self) -> WorkPackageSpec:
-        """What the user asks for."""
+        """The package's spec."""
         return self.seen.package.spec
 
     @property
     def agent_class(self) -> AgentClass | None:
-        """The class that the package names; None: there is none."""
+        """The class that the package names; None: it does not exist."""
         return self.seen.agent_class
 
     @property
     def limits(self) -> SharedLimits:
-        """What the package shares with others."""
+        """The limits that the package shares with others."""
         return self.seen.shared_limits
 
     @property
@@ -88,7 +88,7 @@ class Situation:
 
     @property
     def usage(self) -> UsageStatus:
-        """What the package has used so far."""
+        """The tokens, cost and episodes that the package has used so far."""
         return self.state.usage
 
     @property

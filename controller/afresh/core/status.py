@@ -98,11 +98,11 @@ def first_status(seen: Observed) -> WorkPackageStatus:
     It has no records, so no decision depends on it.
     """
     generation = seen.package.metadata.generation
-    said = (Reason.EPISODE_NOT_STARTED, "Its Subtasks are being made.")
+    why = (Reason.EPISODE_NOT_STARTED, "Its Subtasks are being created.")
     return WorkPackageStatus(
         observed_generation=generation,
         phase=PackagePhase.PENDING,
-        conditions=_conditions(PackagePhase.PENDING, *said, generation, seen.now),
+        conditions=_conditions(PackagePhase.PENDING, *why, generation, seen.now),
         reason=Reason.EPISODE_NOT_STARTED,
         progress=f"0/{len(seen.package.spec.subtasks)}",
         branch=seen.package.branch,
@@ -126,13 +126,13 @@ def subtask_statuses(seen: Observed, decision: Decision) -> dict[str, SubtaskObj
 
 def unreadable_status(generation: int, message: str, now: datetime) -> dict[str, object]:
     """Return the status fields of a package that cannot be read, under their YAML names."""
-    said = WorkPackageStatus(
+    manifest = WorkPackageStatus(
         observed_generation=generation,
         phase=PackagePhase.STALLED,
         reason=Reason.INVALID_SPEC,
         conditions=_conditions(PackagePhase.STALLED, Reason.INVALID_SPEC, message, generation, now),
     ).to_manifest()
-    return {key: said[key] for key in ("observedGeneration", "phase", "reason", "conditions")}
+    return {key: manifest[key] for key in ("observedGeneration", "phase", "reason", "conditions")}
 
 
 def dollars(amount: Decimal | None) -> str:
@@ -150,7 +150,7 @@ def _conditions(
     now: datetime,
     old: tuple[Condition, ...] = (),
 ) -> tuple[Condition, ...]:
-    """The conditions of a package in that phase; unchanged ones keep their transition time."""
+    """Return the conditions for that phase; unchanged ones keep their transition time."""
     wanted = {
         "Ready": phase is PackagePhase.SUCCEEDED,
         "Progressing": phase in PROGRESSING,
@@ -226,18 +226,18 @@ def _subtask_status(
 
 
 def _waiting_since(seen: Observed, decision: Decision) -> datetime | None:
-    """Since when every episode has ended with a wait; a cancelled one does not count."""
-    telling = [item.ended for item in decision.attempt_results if item.ended.begun]
-    telling = [ended for ended in telling if ended.outcome is not Outcome.CANCELLED]
-    if any(row_of(ended).next not in (NextStep.BACKOFF, NextStep.PROBE) for ended in telling):
+    """Return the time since which every episode, except cancelled ones, has ended with a wait."""
+    begun = [item.ended for item in decision.attempt_results if item.ended.begun]
+    conclusive = [ended for ended in begun if ended.outcome is not Outcome.CANCELLED]
+    if any(row_of(ended).next not in (NextStep.BACKOFF, NextStep.PROBE) for ended in conclusive):
         return None
-    return seen.package.status.waiting_since or (_seconds(seen.now) if telling else None)
+    return seen.package.status.waiting_since or (_seconds(seen.now) if conclusive else None)
 
 
 def _kept(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """Return the last attempts; of consecutive probes with the same end, only the last is kept.
 
-    Else the probes of a stalled package would push out its earlier attempts.
+    Otherwise the probes of a stalled package would displace its earlier attempts.
     """
     pairs = zip_longest(attempts, attempts[1:])
     told = [attempt for attempt, later in pairs if not (later and _is_repeated(attempt, later))]

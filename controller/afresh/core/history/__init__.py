@@ -1,1 +1,1 @@
-"""Derives from what was observed how attempts ended and which state each subtask has. Pure."""
+"""Computes, from the observation, how attempts ended and which state each subtask has. Pure."""

@@ -27,18 +27,18 @@ def is_spent(limits: BudgetSpec | None, usage: UsageStatus) -> bool:
 def shares(
     limits: BudgetSpec | None, usage: UsageStatus, live: Iterable[Episode], starts: int
 ) -> Budget | None:
-    """Return what each of `starts` new episodes may use; None: no limit.
+    """Return the share of the budget for each of `starts` new episodes; None: no limit.
 
-    The shares of live episodes are subtracted first, so that all episodes together stay in the
-    budget. Raises ValueError when too little is left for them.
+    The shares of live episodes are subtracted first, so that all episodes together stay within the
+    budget. Raises ValueError if too little is left for the new episodes.
     """
     if limits is None:
         return None
     given = [episode.budget for episode in live if episode.budget]
     tokens = cost = None
     if limits.max_tokens is not None:
-        aside = sum(budget.max_tokens or 0 for budget in given)
-        tokens = (limits.max_tokens - tokens_of(usage) - aside) // starts
+        reserved = sum(budget.max_tokens or 0 for budget in given)
+        tokens = (limits.max_tokens - tokens_of(usage) - reserved) // starts
     if limits.max_cost_usd is not None:
         kept = sum((Decimal(budget.max_cost_usd or 0) for budget in given), Decimal(0))
         left = limits.max_cost_usd - (usage.cost_usd or Decimal(0)) - kept
@@ -68,5 +68,5 @@ def is_enough(share: Budget | None, insufficient: BudgetShare | None) -> bool:
     tokens, cost = insufficient.max_tokens, insufficient.max_cost_usd
     more_tokens = tokens is None or (share.max_tokens or 0) > tokens
     more_money = cost is None or Decimal(share.max_cost_usd or 0) > cost
-    # One of the two limits was too low, and it is not recorded which: either may be the larger now.
+    # One of the two limits was too low, but not recorded: it is enough if one of them is larger.
     return (tokens is not None and more_tokens) or (cost is not None and more_money)

@@ -1,7 +1,7 @@
-"""Classifies an episode: one verdict from its Job, its pod and its Report.
+"""Classifies an episode: computes one verdict from its Job, its pod and its Report.
 
-Owns the order in which evidence is believed. Knows nothing of records and counters:
-`contract.outcomes` says what follows from an outcome.
+This module owns the precedence of the evidence. It does not know records and counters:
+`contract.outcomes` defines what follows from an outcome.
 """
 
 from collections.abc import Collection
@@ -27,16 +27,16 @@ from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member
 GRACE_PERIOD = timedelta(seconds=10)
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 NODE_LOST_AFTER = GRACE_PERIOD + timedelta(seconds=60)
-# A kubelet may tell late that it has ended a pod; what that has reported is paid for.
+# A kubelet may report late that it has ended a pod, and the pod's Report has been paid for.
 LATE_BY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """The episode goes on. `problem` is a sentence when something keeps it from starting.
+    """The episode has not ended. `problem` is a sentence if something keeps it from starting.
 
     `later`: it has not reached this subtask yet. `trouble` is the problem if it is a shared cause,
-    which other packages meet too.
+    which affects other packages, too.
     """
 
     queued: bool = False
@@ -47,10 +47,10 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The episode is over for its subtask. `result` is the runner's, if it reported one.
+    """The episode has ended for its subtask. `result` is the one that the runner reported, if any.
 
     Not `begun`: it ended before it reached this subtask. `trouble` is the cause if it is a shared
-    one, which other packages meet too.
+    one, which affects other packages, too.
     """
 
     outcome: Outcome
@@ -72,7 +72,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What is known of an episode's start besides its Job and pod.
+    """Facts about an episode's start that its Job and pod do not show.
 
     `patience`: how long it may take. `problem`: what delayed it when that was last visible.
     """
@@ -88,7 +88,7 @@ Verdict = Running | Finished
 
 # The kubelet's reasons for a container whose program cannot be run.
 START_ERROR = "StartError"
-# Waiting reasons that do not go away by themselves.
+# Waiting reasons that last until somebody corrects the cause.
 CONFIG_WAITING = frozenset(
     {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"}
 )
@@ -110,9 +110,9 @@ def verdict_of(
 ) -> Verdict:
     """Classify one episode for one of its subtasks. The first conclusive evidence decides.
 
-    A subtask whose commit is on the branch is done, however the episode ended. Of the others only
-    the first was begun; how the episode ended applies to that one. `recorded` are the subtasks
-    whose end was recorded earlier: a Report can be lost.
+    A subtask whose commit is on the branch is done, however the episode ended. Of the others, only
+    the first was begun, and the end of the episode is classified for that one. `recorded` are the
+    subtasks whose end was recorded earlier, because a Report can be lost.
     """
     done = _committed(episode)
     if subtask in done:
@@ -153,9 +153,9 @@ def _committed(episode: Episode) -> dict[str, Finished]:
 def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdict:
     # A runner that received SIGTERM does not know why: any other evidence overrides the
     # Infrastructure that it reports.
-    told = _reported(episode, subtask)
-    if told and not _is_infrastructure(told):
-        return told
+    reported = _reported(episode, subtask)
+    if reported and not _is_infrastructure(reported):
+        return reported
     for judge in (_queued, _disrupted, _evicted):
         verdict = judge(episode)
         if verdict:
@@ -163,26 +163,26 @@ def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdi
     verdict = _too_late(episode, start)
     if verdict:
         return verdict
-    for verdict in (told, _killed(episode)):
+    for verdict in (reported, _killed(episode)):
         if verdict:
-            return _if_for_good(episode, verdict, now)
+            return _unless_requeued(episode, verdict, now)
     for judge in (_cannot_start, _vanished):
         verdict = judge(episode)
         if verdict:
             return verdict
     verdict = _ends_at_once(episode, now) or _lost(episode, now)
-    return verdict or _not_started(episode, now, start) or _going_on(episode)
+    return verdict or _not_started(episode, now, start) or _running(episode)
 
 
 def _is_infrastructure(verdict: Verdict) -> bool:
     return isinstance(verdict, Finished) and verdict.outcome is Outcome.INFRASTRUCTURE
 
 
-def _if_for_good(episode: Episode, verdict: Verdict, now: datetime) -> Verdict:
-    """Return the verdict on a runner that something has stopped, once that cannot be its queue.
+def _unless_requeued(episode: Episode, verdict: Verdict, now: datetime) -> Verdict:
+    """Return the verdict on a stopped runner, or Running while its queue may have stopped it.
 
-    A queue that takes the place away has the Job run again later; that the pod has ended may be
-    seen before that the Job is suspended. Otherwise the Job ends with its pod.
+    A queue that preempts a Job runs it again later. The watch may show the pod's end before it
+    shows that the Job is suspended. If no queue is involved, the Job ends with its pod.
     """
     in_doubt = episode.has_queue and not episode.finished and not episode.deleting
     if in_doubt and _is_infrastructure(verdict) and not _lost(episode, now):
@@ -198,7 +198,7 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
         return Finished(outcome=Outcome.CONFIG, message=_unread(report), report=report)
     result = next((item for item in report.results if item.id == subtask), None)
     if result is None:
-        return _infrastructure(UNTOLD, report)
+        return _infrastructure(NO_RESULT, report)
     if not TABLE[result.outcome].by_container:
         return Finished(
             outcome=result.outcome,
@@ -213,8 +213,8 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
         return Finished(
             outcome=Outcome.OUT_OF_MEMORY, message=_OOM_MESSAGE, result=result, report=report
         )
-    seen_to_the_end = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
-    if not seen_to_the_end:
+    end_is_observed = _ended(agent) or _ended(runner) or episode.pod is None or episode.finished
+    if not end_is_observed:
         return _queued(episode) or Running()
     trouble = trouble_at_end(episode, result.outcome, result.message)
     return Finished(
@@ -227,10 +227,10 @@ def _reported(episode: Episode, subtask: str) -> Verdict | None:
 
 
 def _unread(report: Report) -> str:
-    """Say what to do about a runner whose version is older or newer than the operator's."""
+    """Return the message about a runner whose version differs from the operator's."""
     return with_details(
-        "The runner cannot read its Order; give it the image of the operator's version, with the "
-        "chart's runner.image.",
+        "The runner cannot read its Order; set the chart's runner.image to the image of the "
+        "operator's version.",
         one_line(report.log_tail),
     )
 
@@ -243,23 +243,21 @@ _OOM_MESSAGE = (
 
 LATE = "The agent did not start before its deadline."
 NO_NODE = (
-    "No node can take the pod now; if it lasts, lower spec.resources.requests of the package or "
-    "its class, or give the cluster more room."
+    "No node has room for the pod now; if this lasts, lower spec.resources.requests of the package "
+    "or its class, or add nodes."
 )
-NOT_STARTED = (
-    "The pod does not start; correct what the details name, if it does not pass by itself."
-)
-NO_POD = "No pod was seen; look at the events of the Job."
+NOT_STARTED = "The pod does not start; if this lasts, correct the cause that the details name."
+NO_POD = "The Job has no pod; look at the events of the Job."
 _ANOTHER = "another episode follows by itself"
-UNTOLD = f"The runner reported nothing about this subtask; {_ANOTHER}."
+NO_RESULT = f"The runner reported nothing about this subtask; {_ANOTHER}."
 UNREPORTED = f"The runner ended before it could report; {_ANOTHER}."
 POD_DELETED = f"The pod was deleted before it could report; {_ANOTHER}."
 NO_REPORT = f"The Job ended without a Report; {_ANOTHER}."
-NODE_AWAY = f"The node of the pod does not answer; {_ANOTHER}, look at the node."
+NODE_AWAY = f"The node of the pod does not answer; look at the node, {_ANOTHER}."
 
 
 _RUNNER_OOM = (
-    "The runner ran out of memory while the agent worked; let the agent print less or leave "
+    "The runner ran out of memory while the agent worked; make the agent print less or write "
     "smaller files."
 )
 
@@ -273,9 +271,7 @@ def _disrupted(episode: Episode) -> Verdict | None:
     if disruption is None and episode.failure != "PodFailurePolicy":
         return None
     why = f" ({disruption})" if disruption else ""
-    return _infrastructure(
-        f"The pod was taken away from its node{why}; {_ANOTHER}.", episode.report
-    )
+    return _infrastructure(f"The pod was removed from its node{why}; {_ANOTHER}.", episode.report)
 
 
 def _evicted(episode: Episode) -> Verdict | None:
@@ -322,7 +318,7 @@ def _ends_at_once(episode: Episode, now: datetime) -> Verdict | None:
 
     The runner does not see that, and waits for it.
     """
-    if episode.has_told_of_agent or not _runs(_container(episode, RUNNER)):
+    if episode.has_reported_agent or not _runs(_container(episode, RUNNER)):
         return None
     for container in filter(None, (_container(episode, name) for name in (AGENT, VERIFY))):
         began, finished = container.began, container.finished
@@ -339,8 +335,8 @@ def _ends_at_once(episode: Episode, now: datetime) -> Verdict | None:
 
 def _bad_start(container: ContainerFacts) -> Finished:
     message = with_details(
-        f"The container {container.name} cannot start; use an image with /bin/sh and what the "
-        "command needs.",
+        f"The container {container.name} cannot start; use an image with /bin/sh and the programs "
+        "that the command needs.",
         container.message,
     )
     return _never_starts(container, message)
@@ -357,7 +353,7 @@ def _never_starts(container: ContainerFacts, message: str) -> Finished:
 def _bad_image(container: ContainerFacts) -> Finished:
     owners = {RUNNER: "the chart's runner.image"}
     owners |= dict.fromkeys((AGENT, VERIFY), "the package or its class")
-    owner = owners.get(container.name, "what adds the container to pods")
+    owner = owners.get(container.name, "the component that adds the container to pods")
     message = with_details(
         f"The container {container.name} cannot start; correct the image{_named(container)} of "
         f"{owner}.",
@@ -368,8 +364,8 @@ def _bad_image(container: ContainerFacts) -> Finished:
 
 def _pull(container: ContainerFacts) -> str:
     return with_details(
-        f"The image{_named(container)} of the container {container.name} cannot be pulled; see "
-        "whether its registry answers.",
+        f"The image{_named(container)} of the container {container.name} cannot be pulled; check "
+        "that its registry answers.",
         _words(container),
     )
 
@@ -408,7 +404,7 @@ def _not_started(episode: Episode, now: datetime, start: Start) -> Verdict | Non
 
 
 def _late_message(episode: Episode, start: Start) -> str:
-    """Say what delayed the start. If the pod is gone, only what was recorded earlier is known."""
+    """Return the message with the cause of the delay; without a pod, the cause recorded earlier."""
     pod = episode.pod
     why = (pod and (_no_node(pod) or _waiting(pod))) or _refused(episode) or start.problem
     return f"{LATE} {(why or NO_POD).removeprefix(LATE).strip()}"
@@ -457,7 +453,7 @@ def _lost(episode: Episode, now: datetime) -> Verdict | None:
 
 
 def is_left_by_node(pod: PodFacts, now: datetime) -> bool:
-    """Whether the pod should have ended a while ago, and its kubelet does not say that it has."""
+    """Whether the pod should have ended, but its kubelet has not reported the end for a while."""
     since = pod.deleting_since
     if since and now - since > NODE_LOST_AFTER:
         return True
@@ -465,7 +461,7 @@ def is_left_by_node(pod: PodFacts, now: datetime) -> bool:
     return late and pod.phase not in ENDED_PHASES
 
 
-def _going_on(episode: Episode) -> Running:
+def _running(episode: Episode) -> Running:
     trouble = trouble_at_start(episode)
     if trouble:
         return Running(problem=trouble.message, trouble=trouble)

@@ -1,6 +1,7 @@
-"""One gate per credential: what a provider's refusal means for every package that uses the Secret.
+"""One gate per credential, which a provider's refusal closes for all packages with the Secret.
 
-Owns when a gate closes, how long, and when it opens. Decides nothing about episodes. Pure.
+This module owns when a gate closes, for how long, and when it opens. It decides nothing about
+episodes. Pure.
 """
 
 from afresh.api.agent_class import Gate
@@ -18,13 +19,13 @@ _SENTENCES: dict[str, str] = {
     ProviderFault.RATE_LIMITED: "The model's endpoint limits the rate of requests",
     ProviderFault.OVERLOADED: "The model's endpoint is overloaded or failing",
     ProviderFault.UNREACHABLE: "The connection to the model's endpoint fails or breaks",
-    ProviderFault.EMPTY_ANSWERS: "The model's endpoint gives empty answers",
-    ProviderFault.MODEL_SILENT: "The model takes requests and does not answer",
+    ProviderFault.EMPTY_ANSWERS: "The model's endpoint returns empty answers",
+    ProviderFault.MODEL_SILENT: "The model accepts requests and does not answer",
 }
 
 
 def credential_of(seen: Observed) -> str | None:
-    """Return the name of the Secret with the model's key; None where the class needs none."""
+    """Return the name of the Secret with the model's key; None if the class needs none."""
     credentials = seen.agent_class.spec.credentials if seen.agent_class else None
     return credentials.secret_name if credentials else None
 
@@ -51,11 +52,11 @@ def gate_after(seen: Observed, state: PackageState) -> Gate | None:
 
 
 def gate_sentence(gate: Gate) -> str:
-    """Return what a package that waits for the gate says."""
+    """Return the message of a package that waits for the gate."""
     what = _SENTENCES.get(gate.reason, "The model's endpoint fails")
     return (
-        f'{what} for the Secret "{gate.secret_name}"; nothing is to be done if it passes: one '
-        "episode after another finds out when it answers."
+        f'{what} for the Secret "{gate.secret_name}"; there is nothing to do if it recovers: one '
+        "episode at a time tries whether it answers."
     )
 
 
@@ -84,9 +85,9 @@ def _probes(episode: Episode, gate: Gate) -> bool:
 
 
 def _answered(episode: Episode, outcome: Outcome | None) -> bool:
-    """Whether the provider has answered: with a whole answer, or by refusing the key itself.
+    """Whether the provider has answered: with a whole answer, or by refusing the key.
 
-    The count of turns is no proof: a request that the agent aborted counts as a turn.
+    The count of turns proves nothing: a request that the agent aborted counts as a turn.
     """
     has_answered = episode.report is not None and episode.report.answered
     return has_answered or outcome is Outcome.AUTH

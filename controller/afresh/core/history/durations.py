@@ -22,7 +22,7 @@ class TimeRange:
 def time_range_after(known: TimeRange, *, runs: bool, over: bool, now: datetime) -> TimeRange:
     """Return the range for a subtask that `runs`, is `over`, or waits (neither).
 
-    What runs again after its end gets a new start.
+    A subtask that runs again after its end gets a new start.
     """
     if runs:
         is_new = known.start is None or known.end is not None
@@ -35,7 +35,7 @@ def time_range_after(known: TimeRange, *, runs: bool, over: bool, now: datetime)
 
 
 def whole_utc(time: datetime) -> datetime:
-    """Return the time as statuses have it: in UTC, without a fraction."""
+    """Return the time in the form of statuses: in UTC, without fractions of a second."""
     return time.astimezone(UTC).replace(microsecond=0)
 
 

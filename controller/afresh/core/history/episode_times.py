@@ -1,7 +1,7 @@
 """Splits an episode's duration into phases, from its Job, its pod and its Report.
 
-Kubernetes writes whole seconds of another clock than the runner's, so a difference below zero
-counts as zero. Pure.
+Kubernetes writes whole seconds, by another clock than the runner's, so a negative difference counts
+as zero. Pure.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,11 +13,11 @@ from afresh.core.observed import Episode
 
 
 class EpisodePhase(StrEnum):
-    """The parts of an episode's life, in their order.
+    """The parts of an episode, in their order.
 
-    `agentImage` is how much longer than the runner's preparations the agent's container took to be
-    there; `firstRequest` is from the agent's start to its first request for the model, and `agent`
-    the rest of its run.
+    `agentImage` is the time that the runner, after its own preparations, waited for the agent's
+    container; `firstRequest` is the time from the agent's start to its first request to the model,
+    and `agent` the rest of its run.
     """
 
     QUEUED = "queued"
@@ -35,7 +35,7 @@ class EpisodePhase(StrEnum):
     REPORT = "report"
 
 
-# What the runner reaches, and the part that ends there.
+# The points that the runner reports, and the part that ends at each.
 _ENDS = (
     ("prepared", EpisodePhase.PREPARED),
     ("agentReady", EpisodePhase.AGENT_IMAGE),
@@ -51,15 +51,15 @@ _RUNNER_STARTED = "runnerStarted"
 WORK = frozenset(
     {EpisodePhase.SETUP, EpisodePhase.FIRST_REQUEST, EpisodePhase.AGENT, EpisodePhase.VERIFY}
 )
-# If an episode starts later than this, it waited for something besides the end of the one before.
+# An episode that starts later than this has waited for more than the end of the previous one.
 AT_ONCE = timedelta(seconds=30)
 
 
 def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
     """Return the seconds of each phase that is known.
 
-    Of a batch that did several subtasks the runner tells the times of the last one, and of the last
-    push: there the part `prepared` would hold all those before it, and is left out.
+    For a batch, the runner reports the times of the last subtask and the last push. `prepared` is
+    then left out, because it would include all earlier subtasks.
     """
     found = dict(_on_the_way(episode))
     report = episode.report
@@ -79,7 +79,8 @@ def phase_seconds(episode: Episode) -> dict[EpisodePhase, float]:
 def work_and_overhead(episode: Episode) -> tuple[float, float] | None:
     """Return the seconds of setup, agent and acceptance command, and those of everything else.
 
-    Waiting in a queue counts as neither. None where the Report lacks the times, as for a batch.
+    Waiting in a queue counts as neither. Returns None if the Report lacks the times, as for a
+    batch.
     """
     parts = phase_seconds(episode)
     if EpisodePhase.PREPARED not in parts or EpisodePhase.REPORT not in parts:
@@ -90,24 +91,24 @@ def work_and_overhead(episode: Episode) -> tuple[float, float] | None:
 
 
 def hand_over_seconds(episode: Episode, others: Iterable[Episode]) -> float | None:
-    """Return the time from the end of the agent before to the start of this episode's agent.
+    """Return the seconds from the end of the previous agent to the start of this episode's agent.
 
-    None where no episode before ended with a commit, or where this one did not start at once
-    thereafter, for then it has waited for a person, a gate or another package as well.
+    Returns None if no earlier episode ended with a commit, or if this one did not start at once
+    after it: then it also waited for a person, a gate or another package.
     """
     began = _reached(episode, "agentStarted")
     if began is None:
         return None
-    ends = [(end, told) for end, told in map(_end_of_success, others) if end and end <= began]
+    ends = [(end, at) for end, at in map(_end_of_success, others) if end and end <= began]
     if not ends:
         return None
-    end, told = max(ends)
-    waited = episode.created.timestamp() - told
+    end, reported = max(ends)
+    waited = episode.created.timestamp() - reported
     return began - end if waited <= AT_ONCE.total_seconds() else None
 
 
 def _on_the_way(episode: Episode) -> Iterator[tuple[EpisodePhase, float]]:
-    """The parts before the runner starts."""
+    """Yield the parts before the runner starts."""
     if not episode.uid or episode.released is None:
         return
     yield EpisodePhase.QUEUED, _between(episode.created, episode.released)
@@ -126,9 +127,9 @@ def _on_the_way(episode: Episode) -> Iterator[tuple[EpisodePhase, float]]:
 
 
 def _runner_image_seconds(episode: Episode) -> float:
-    """From the pod's sandbox to the start of the runner's container: the pull of its image.
+    """Return the time from the pod's sandbox to the start of the runner: the pull of its image.
 
-    In whole seconds, so that an image that is there takes none.
+    In whole seconds, so that an image that is already on the node takes none.
     """
     runner = episode.pod.container(RUNNER) if episode.pod else None
     if episode.pod is None or episode.pod.sandboxed is None or runner is None:
@@ -137,12 +138,12 @@ def _runner_image_seconds(episode: Episode) -> float:
 
 
 def _end_of_success(episode: Episode) -> tuple[float, float]:
-    """When the agent ended and when that was reported; zeros unless the episode has a commit."""
+    """Return when the agent ended and when that was reported; zeros if there is no commit."""
     report = episode.report
     done = report is not None and report.final and any(item.commit for item in report.results)
     end = _reached(episode, "agentEnded")
-    told = _reached(episode, "reported")
-    return (end, told) if done and end is not None and told is not None else (0.0, 0.0)
+    reported = _reached(episode, "reported")
+    return (end, reported) if done and end is not None and reported is not None else (0.0, 0.0)
 
 
 def _reached(episode: Episode, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Finds the subtasks whose dependencies allow them to run. Knows nothing of episodes."""
+"""Finds the subtasks whose dependencies allow them to run. This module does not know episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -28,7 +28,7 @@ def ready(
 
 
 def same_name(entries: Iterable[SubtaskEntry]) -> tuple[str, str] | None:
-    """Return two ids that differ only in case, which object names cannot show; None if none do."""
+    """Return two ids that differ only in case, or None: object names cannot distinguish them."""
     seen: dict[str, str] = {}
     for entry in entries:
         other = seen.setdefault(entry.id.lower(), entry.id)

@@ -1,6 +1,7 @@
-"""Records what people did to a subtask, who and when. Never shown to an agent (S1-6). Pure.
+"""Records what people did to a subtask, who did it, and when. Agents never see it (S1-6). Pure.
 
-Who it was is the manager that the API server has noted for the field or annotation, with its time.
+The person is the manager that the API server recorded for the field or annotation, and the time is
+that of the manager's entry.
 """
 
 import json
@@ -28,7 +29,7 @@ from afresh.core.reasons import Reason
 def guidance_given(
     seen: Observed, entry: SubtaskEntry, old: SubtaskObjectStatus
 ) -> tuple[GivenGuidance, ...]:
-    """Return the directives that were given, the last ones: who gave each of them, and when."""
+    """Return the last directives that were given, with who gave each of them, and when."""
     known = {item.text: item for item in old.guidance}
     given: dict[str, GivenGuidance] = {}
     for directive in entry.guidance:
@@ -42,7 +43,7 @@ def guidance_given(
 def interventions_after(
     seen: Observed, record: SubtaskRecord, entry: SubtaskEntry, old: SubtaskObjectStatus
 ) -> tuple[Intervention, ...]:
-    """Return what people did to the subtask, the last ones, now that `record` holds."""
+    """Return the last interventions, including those that led to the new `record`."""
     found = list(old.interventions)
     for item in _actions(seen, record, entry):
         # The operator may have died before it wrote this: then it finds the same action again.
@@ -88,7 +89,7 @@ def _entry(entry: SubtaskEntry) -> tuple[str, ...]:
 
 
 def _author(seen: Observed, path: Sequence[str], *more: str) -> tuple[str, datetime]:
-    """Return who last wrote the field, by the nearest that somebody is noted for, and when."""
+    """Return who last wrote the field, or else the nearest field above it, and when."""
     found = author_of(seen.package.metadata, (*path, *more))
     if found is None or found.time is None:
         return found.manager if found else "", whole_utc(seen.now)
@@ -96,7 +97,7 @@ def _author(seen: Observed, path: Sequence[str], *more: str) -> tuple[str, datet
 
 
 def author_of(metadata: ObjectMeta, path: Sequence[str]) -> ManagedFields | None:
-    """Return the latest entry that owns the field at `path`, or else what it is part of."""
+    """Return the latest entry that owns the field at `path`, or else the nearest field above it."""
     for length in range(len(path), 1, -1):
         owners = [item for item in metadata.managed_fields if _has(item, path[:length])]
         if owners:

@@ -24,10 +24,10 @@ WORKED_ON = frozenset({SubtaskPhase.DONE, SubtaskPhase.NEEDS_REVIEW, SubtaskPhas
 
 
 def unpushed_plan(seen: Observed, state: PackageState) -> str | None:
-    """Return the digest of the plan that the branch should have; None: it has it.
+    """Return the digest of the plan that the branch should have; None if the branch has it.
 
-    Also None where no sync should push it now: a live episode will, a person has to act first, or
-    the branch belongs to another package and all work of this one is done.
+    Also returns None if no sync should push the plan now: because a live episode will push it, a
+    person has to act first, or the branch belongs to another package and all work is done.
     """
     if seen.rival or seen.agent_class is None or state.live:
         return None
@@ -42,21 +42,21 @@ def unpushed_plan(seen: Observed, state: PackageState) -> str | None:
 
 
 def last_pushed(attempt_results: Sequence[AttemptResult]) -> Report | None:
-    """Return the Report of the episode that pushed last, of those that pushed a plan."""
+    """Return the Report of the last episode that pushed a plan, if there is one."""
     reports = [item.ended.report for item in attempt_results if item.ended.report]
     pushed = [report for report in reports if report.plan_digest]
     return max(pushed, key=lambda report: report.phases.get("pushed", 0.0), default=None)
 
 
 def wanted_digest(package: WorkPackage, records: Sequence[SubtaskRecord]) -> str:
-    """Return the digest of the plan that the records make."""
+    """Return the digest of the plan that follows from the records."""
     by_id = {record.id: record for record in records}
     plan = plan_file.Plan(goal=goal_of(package), lines=plan_of(package, by_id))
     return plan_file.digest(plan_file.render(plan))
 
 
 def goal_of(package: WorkPackage) -> str:
-    """Return the package's goal, or its name where it has none."""
+    """Return the package's goal, or its name if it has none."""
     return package.spec.goal or package.metadata.name
 
 
@@ -76,12 +76,12 @@ def plan_of(package: WorkPackage, records: Mapping[str, SubtaskRecord]) -> tuple
 
 
 def _commit(record: SubtaskRecord) -> str | None:
-    """The commit that the repository must have."""
+    """Return the commit that the repository must have; None: it need not have one."""
     return (record.commit or None) if record.marker is Marker.DONE else None
 
 
 def title_of(entry: SubtaskEntry) -> str:
-    """Return the subtask's title, or its id where it has none."""
+    """Return the subtask's title, or its id if it has none."""
     return entry.title or entry.id
 
 
@@ -94,5 +94,5 @@ def epic_of(entry: SubtaskEntry) -> str:
 
 
 def _marker(record: SubtaskRecord) -> Marker:
-    """The marker in the plan. A running subtask is pending there: its work is not on the branch."""
+    """Return the marker in the plan; pending for a running subtask, as its work is not pushed."""
     return Marker.PENDING if record.marker is Marker.RUNNING else record.marker

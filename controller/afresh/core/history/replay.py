@@ -1,7 +1,7 @@
-"""Replays what is observed onto the last records; decisions are made from the result.
+"""Replays the observation on the last records. Decisions are based on the result.
 
-Applies finished episodes to the records, adopts episodes that a crash left unrecorded, and applies
-the user's edits. Starts nothing.
+This module applies finished episodes to the records, adopts episodes that a crash left unrecorded,
+and applies the user's edits. It starts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,12 +42,12 @@ OUT_OF_DATE = "The package or its class was edited before its agent started."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageState:
-    """The state of every subtask after everything observed was applied.
+    """The state of every subtask after the whole observation was applied.
 
-    `removed` are subtasks that are no longer in the package: kept so that an attempt's number never
-    repeats, and live until their pod has ended. `over` has one result for each finished episode:
-    that of the subtask it was working on. `messages` has the full messages that the records
-    abbreviate. `conflicts` are paths that subtasks have changed at the same time.
+    `removed` are subtasks that are no longer in the package. They are kept so that no attempt
+    number is used twice, and are live until their pod has ended. `over` has one result for each
+    finished episode: that of the subtask it was working on. `messages` has the full messages that
+    the records abbreviate. `conflicts` are paths that subtasks changed at the same time.
     """
 
     records: tuple[SubtaskRecord, ...]
@@ -127,11 +127,11 @@ def replay(seen: Observed) -> PackageState:
 def _messages(
     seen: Observed, current: Sequence[SubtaskRecord], attempt_results: Sequence[AttemptResult]
 ) -> dict[str, str]:
-    """The full messages: of episodes that have just ended, else those kept in the child objects."""
-    told = {child.spec.id: [child.status.message] for child in seen.subtasks}
+    """Return the full messages: of episodes that just ended, else those in the child objects."""
+    texts = {child.spec.id: [child.status.message] for child in seen.subtasks}
     for item in attempt_results:
-        told.setdefault(item.member.subtask, []).insert(0, item.ended.message)
-    return {record.id: whole_message(record, told.get(record.id, ())) for record in current}
+        texts.setdefault(item.member.subtask, []).insert(0, item.ended.message)
+    return {record.id: whole_message(record, texts.get(record.id, ())) for record in current}
 
 
 def _probed(record: SubtaskRecord, syncs: Syncs, seen: Observed) -> SubtaskRecord:
@@ -144,12 +144,12 @@ def _conflicts(seen: Observed, attempt_results: Iterable[AttemptResult]) -> tupl
     is_edited = seen.package.metadata.generation != status.observed_generation
     known = () if is_edited else status.conflicts
     results = (item.ended.result for item in attempt_results)
-    told = (result.unpushed.conflicts for result in results if result and result.unpushed)
-    return bounded((*known, *(path for paths in told for path in paths)))
+    new = (result.unpushed.conflicts for result in results if result and result.unpushed)
+    return bounded((*known, *(path for paths in new for path in paths)))
 
 
 def _missing(attempt_results: Iterable[AttemptResult], syncs: Syncs) -> frozenset[str]:
-    """The recorded commits that runners have just reported missing."""
+    """Return the recorded commits that runners have just reported missing."""
     reports = (item.ended.report for item in attempt_results)
     found = (commit for report in reports if report for commit in report.missing)
     return frozenset((*found, *syncs.missing))
@@ -158,7 +158,7 @@ def _missing(attempt_results: Iterable[AttemptResult], syncs: Syncs) -> frozense
 def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
     """Apply the subtask's episodes to its record, oldest first.
 
-    After a crash an end may be unrecorded although the next episode exists already: each end is
+    After a crash, an end may be unrecorded although the next episode exists. Each end is therefore
     recorded before the next episode is adopted.
     """
     attempt_results: list[AttemptResult] = []
@@ -195,7 +195,7 @@ def _take_in(seen: Observed, record: SubtaskRecord) -> _Taken:
 
 
 def _cancelled(attempt_result: AttemptResult, why: str) -> AttemptResult:
-    """The result of an episode that the operator stopped; its usage and its commits still count."""
+    """Return the result of an episode that the operator stopped; its usage and commits count."""
     ended = attempt_result.ended
     if ended.result and ended.result.commit:
         return attempt_result
@@ -205,7 +205,7 @@ def _cancelled(attempt_result: AttemptResult, why: str) -> AttemptResult:
 
 
 def _once(pairs: Iterable[tuple[Episode, Running]]) -> tuple[tuple[Episode, Running], ...]:
-    """Each live episode once, with the verdict for its current subtask."""
+    """Return each live episode once, with the verdict for its current subtask."""
     found: dict[str, tuple[Episode, Running]] = {}
     for episode, live in pairs:
         if episode.name not in found or not live.later:
@@ -216,7 +216,7 @@ def _once(pairs: Iterable[tuple[Episode, Running]]) -> tuple[tuple[Episode, Runn
 def _over(
     attempt_results: tuple[AttemptResult, ...], live: tuple[tuple[Episode, Running], ...]
 ) -> tuple[AttemptResult, ...]:
-    """One result for each finished episode: that of the subtask it was working on."""
+    """Return one result for each finished episode: that of the subtask it was working on."""
     going_on = {episode.name for episode, _ in live}
     over: dict[tuple[str, str], AttemptResult] = {}
     for item in attempt_results:
@@ -231,7 +231,7 @@ def _over(
 
 
 def _unrecorded(seen: Observed, record: SubtaskRecord) -> list[tuple[Episode, Member]]:
-    """The subtask's episodes whose end the record does not know, oldest first."""
+    """Return the subtask's episodes whose end is not in the record, oldest first."""
     running = record.phase in IN_EPISODE
     mine = [
         (episode, member)
@@ -281,7 +281,7 @@ def _start(seen: Observed, problem: str) -> Start:
 
 
 def _is_gated(seen: Observed, episode: Episode, ended: Finished) -> bool:
-    """Whether the subtask waits for a gate, and not for a time of its own."""
+    """Whether the subtask waits for a gate instead of its own back-off."""
     has_credential = seen.agent_class is not None and seen.agent_class.spec.credentials is not None
     by_provider = has_credential and TABLE[ended.outcome].of_provider
     return by_provider or is_shared(seen, episode, ended)
@@ -312,7 +312,7 @@ def _edited(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> SubtaskRecord
 
 
 def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str | None:
-    """The reason to stop the episode of a running subtask, if there is one."""
+    """Return the reason to stop the episode of a running subtask, if there is one."""
     package = seen.package
     if package.cancel_request != package.status.last_handled_cancel:
         return ASKED
@@ -329,7 +329,7 @@ def _reason_to_stop(taken: _Taken, entry: SubtaskEntry, seen: Observed) -> str |
 
 
 def _hangs_at_start(episode: Episode, live: Running, seen: Observed) -> bool:
-    """Whether its agent has not started; the kubelet reports a start late."""
+    """Whether its agent has not started. The kubelet reports a start late."""
     if episode.has_begun:
         return False
     return bool(live.problem) or seen.now - episode.created >= START_IS_TOLD

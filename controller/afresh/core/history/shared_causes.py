@@ -1,7 +1,7 @@
-"""The shared causes: what can stop many packages at once, and the key that identifies each cause.
+"""The shared causes: failures that can stop many packages at once, and the keys that identify them.
 
-Owns the table: how often each cause is tried, which stage of an episode proves that it is gone, and
-which keys a package depends on. `shared_waits` holds the current state of each. Pure.
+This module owns the table: how often each cause is tried, which stage of an episode proves that it
+is gone, and on which keys a package depends. `shared_waits` has the current state of each. Pure.
 """
 
 import re
@@ -24,7 +24,7 @@ from afresh.core.repository_url import normalized_url
 
 KEY_LENGTH = 1300
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
-# The kubelet's reason for a container that it has no status of: it may never have started.
+# The kubelet's reason for a container without a status: it may never have started.
 STATUS_LOST = "ContainerStatusUnknown"
 # Stands for the images of all containers that something in the cluster adds to pods.
 ADDED = "added"
@@ -35,7 +35,7 @@ NO_SUCH_IMAGE = re.compile(
 
 
 class Cause(StrEnum):
-    """A cause outside all subtasks that stops several packages."""
+    """A cause outside the subtasks that stops several packages."""
 
     IMAGE = "ImagePull"
     FIT = "NeverFits"
@@ -54,7 +54,7 @@ class Stage(IntEnum):
 
 
 class Refusal(StrEnum):
-    """The kind of an API server's refusal of a Job or a pod."""
+    """Why the API server refused a Job or a pod."""
 
     QUOTA = "Quota"
     LIMIT_RANGE = "LimitRange"
@@ -66,10 +66,10 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """A shared cause as one episode shows it.
+    """A shared cause that one episode shows.
 
-    `subject` is what its key is made of: an image, a class of refusal, or empty. `reason` is the
-    package's, and `message` a sentence with the remedy first.
+    `subject` identifies it in its key: an image, a kind of refusal, or empty. `reason` is the
+    reason of the package, and `message` a sentence that begins with the remedy.
     """
 
     cause: Cause
@@ -82,7 +82,7 @@ class Trouble:
 class CauseRow:
     """One cause: the stage that ends it, the pause between tries, who tries, and its keys.
 
-    `subjects` are those that a package depends on; `key` identifies one of them.
+    `subjects` returns those on which a package depends; `key` returns the key of one of them.
     """
 
     ends_at: Stage
@@ -93,7 +93,7 @@ class CauseRow:
 
 
 def images_of(package: WorkPackage, agent_class: AgentClass) -> tuple[str, ...]:
-    """Return the images of the package's episodes, but for the runner's."""
+    """Return the images of the package's episodes, except the runner's."""
     agent = package.spec.image or agent_class.spec.image
     verifies = (package.verify_of(entry).image for entry in package.spec.subtasks)
     return tuple(sorted({agent, *(image for image in verifies if image)}))
@@ -105,7 +105,7 @@ def _image_key(_: WorkPackage, agent_class: AgentClass, image: str) -> str:
 
 
 def _shape_key(package: WorkPackage, agent_class: AgentClass, _: str) -> str:
-    """Return a key of what the scheduler considers: requests, selector and tolerations."""
+    """Return a key for the fields that decide on a node: requests, selector and tolerations."""
     own, pod = package.spec.resources, agent_class.spec.pod
     shape = (
         agent_class.spec.resources.model_dump_json(),
@@ -117,7 +117,7 @@ def _shape_key(package: WorkPackage, agent_class: AgentClass, _: str) -> str:
     return f"{agent_class.metadata.name} {short_hash(*shape)}"
 
 
-# These look at what the pod is like, which the class says; the others are the namespace's alone.
+# These refusals depend on the pod, and so on the class; the others only on the namespace.
 _LOOKS_AT_POD = frozenset({Refusal.LIMIT_RANGE, Refusal.POD_SECURITY, Refusal.POLICY})
 
 
@@ -189,7 +189,7 @@ def _has_started(container: ContainerFacts) -> bool:
 
 
 def trouble_at_start(episode: Episode) -> Trouble | None:
-    """Return what keeps the episode's pod from starting, where it is a cause of the table."""
+    """Return the shared cause that keeps the episode's pod from starting, or None."""
     pod = episode.pod
     if pod is None:
         return refusal_trouble(episode.refusal) if episode.refusal else None
@@ -241,13 +241,16 @@ def _fit_trouble(said: str) -> Trouble:
 
 
 _NOT_HELPFUL = re.compile(r"0/(\d+) nodes are available: (\d+) Preemption is not helpful")
-# The scheduler's reasons for a node that is away for a while, or kept for others by an
-# administrator.
+# The scheduler's reasons for a node that is temporarily unavailable, or that an administrator has
+# reserved.
 _PASSES = re.compile(r"were unschedulable|node\.kubernetes\.io/|node\.cloudprovider\.")
 
 
 def never_fits(said: str) -> bool:
-    """Return a key of what the scheduler considers: requests, selector and tolerations."""
+    """Whether the scheduler's message says that no node could hold the pod, even an empty one.
+
+    A node that is only temporarily unavailable is no such reason.
+    """
     if _PASSES.search(said) or re.search(r"0/0 nodes|no nodes available", said):
         return False
     found = _NOT_HELPFUL.search(said.partition("preemption:")[2])
@@ -262,7 +265,7 @@ def never_fits(said: str) -> bool:
 
 _REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
     (Refusal.QUOTA, r"exceeded quota|failed quota",
-     "Raise the quota of the namespace, or let what runs there end"),
+     "Raise the quota of the namespace, or wait until other pods end"),
     (Refusal.POD_SECURITY, r"violates PodSecurity",
      "Label the namespace with a Pod Security level that admits the pods"),
     (Refusal.LIMIT_RANGE,
@@ -270,9 +273,9 @@ _REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
      r"|LimitRange|max limit to request ratio",
      "Change the LimitRange of the namespace, or the resources of the package or its class"),
     (Refusal.WEBHOOK, r"failed (to call|calling) webhook",
-     "Bring the admission webhook back"),
+     "Repair the admission webhook"),
     (Refusal.POLICY, r"denied the request|denied request|ValidatingAdmissionPolicy",
-     "Do what the admission policy asks, or change it"),
+     "Follow the admission policy, or change it"),
     (Refusal.ACCOUNT, r"looking up service account|serviceaccount \S+ not found",
      "Create the ServiceAccount of the namespace"),
 )  # fmt: skip
@@ -281,8 +284,8 @@ _REFUSALS: tuple[tuple[Refusal, str, str], ...] = (
 def refused_message(said: str) -> str:
     """Return the message for a refusal that concerns this package alone."""
     return with_details(
-        "The cluster refuses what the next episode needs; correct what the details name, and it is "
-        "asked for once more within a minute.",
+        "The cluster refuses an object that the next episode needs; correct the cause that the "
+        "details name, and the operator tries again within a minute.",
         steady(said),
     )
 
@@ -296,7 +299,8 @@ def refusal_trouble(said: str) -> Trouble | None:
                 subject=kind,
                 reason=Reason.START_REFUSED,
                 message=with_details(
-                    f"{remedy}; the cluster refuses what the next episode needs.", steady(said)
+                    f"{remedy}; the cluster refuses an object that the next episode needs.",
+                    steady(said),
                 ),
             )
     return None
@@ -306,13 +310,13 @@ _REMOTE_OUTCOMES = frozenset({Outcome.INFRASTRUCTURE, Outcome.AUTH, Outcome.CONF
 
 
 def trouble_at_end(episode: Episode, outcome: Outcome, message: str) -> Trouble | None:
-    """Return the trouble of a runner that ended before it had fetched: its repository."""
+    """Return the trouble of a runner that ended before it had fetched the repository, or None."""
     report = episode.report
     if report is None or not report.final or outcome not in _REMOTE_OUTCOMES:
         return None
     if "runnerStarted" not in report.phases or "prepared" in report.phases:
         return None
-    # A refused push is a rule of one branch, or of what is on it: each package tries by itself.
+    # A push is refused because of one branch or its content, so each package tries on its own.
     if not any(item.is_servers and not item.unpushed for item in report.results):
         return None
     unreachable = outcome is Outcome.INFRASTRUCTURE

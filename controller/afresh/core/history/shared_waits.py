@@ -1,8 +1,8 @@
-"""The current state of shared causes: which ones block the package, and who tries when.
+"""The current state of shared causes: which ones block the package, and which episode tries when.
 
-While a cause lasts its gate is closed, and `.status.wait` of each package that waits for it says
-so. The first episode that meets the cause closes the gate; then one episode at a time tries, and
-the first that passes the cause's stage opens it. Pure.
+While a cause lasts, its gate is closed, and `.status.wait` of each waiting package shows it. The
+first episode that fails for the cause closes the gate. Then one episode at a time tries, and the
+first that passes the cause's stage opens the gate. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ Ident = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """The gates that are closed for the package, the one it takes part in, and those it opens."""
+    """The gates that are closed for the package, its own gate, and those that it opens."""
 
     closed: tuple[SharedWait, ...] = ()
     own: SharedWait | None = None
@@ -44,7 +44,7 @@ class Waits:
 
     @property
     def strongest(self) -> SharedWait | None:
-        """The gate to show: the package's own, else the one that stays closed for longest."""
+        """The gate to show: the package's own, else the one that stays closed the longest."""
         return self.own or max(self.closed, key=lambda item: item.until, default=None)
 
 
@@ -52,12 +52,12 @@ NO_WAITS = Waits()
 
 
 def ident_of(wait: SharedWait) -> Ident:
-    """Return the identity of a wait's gate; packages with equal ones wait for the same gate."""
+    """Return the identity of a wait's gate; equal identities mean the same gate."""
     return wait.cause, wait.key
 
 
 def probe_text(wait: SharedWait) -> str:
-    """Return the annotation of a Job that tries the gate at its present step."""
+    """Return the annotation of a Job that tries the gate at its current step."""
     return f"{wait.cause}/{short_hash(wait.key)}/{int(wait.since.timestamp())}/{wait.step}"
 
 
@@ -80,7 +80,7 @@ def may_try(seen: Observed, wait: SharedWait) -> bool:
 
 
 def is_shared(seen: Observed, episode: Episode, ended: Finished) -> bool:
-    """Whether the gate is what the subtask waits for, and not a time of its own."""
+    """Whether the subtask waits for the gate instead of its own back-off."""
     return ended.trouble is not None or _waited_in_vain(seen, episode, ended)
 
 
@@ -120,12 +120,12 @@ def waits_after(
 
 
 def tried_by(seen: Observed, wait: SharedWait, episode: str) -> SharedWait:
-    """Return the gate as the package keeps it whose `episode` tries it."""
+    """Return the wait to record in the package whose `episode` tries the gate."""
     return wait.model_copy(update={"episode": episode, "generations": generations_of(seen)})
 
 
 def behind(seen: Observed, wait: SharedWait) -> SharedWait:
-    """Return the gate as a package keeps it that waits behind it."""
+    """Return the wait to record in a package that waits for the gate."""
     own = seen.package.status.wait
     holds = own is not None and ident_of(own) == ident_of(wait) and own.episode == wait.episode
     return tried_by(seen, wait, wait.episode if holds else "")
@@ -136,7 +136,7 @@ def _opened(
     closed: dict[Ident, SharedWait],
     episodes: Sequence[tuple[Episode, Running | Finished]],
 ) -> list[SharedWait]:
-    """The gates whose try has passed."""
+    """Return the gates that one of the episodes has tried and passed."""
     return [
         wait
         for wait in closed.values()
@@ -151,7 +151,10 @@ def _opened(
 
 
 def concerns(seen: Observed, wait: SharedWait, subtasks: Iterable[str]) -> bool:
-    """The gates whose try has passed."""
+    """Whether the gate applies to an episode of these subtasks.
+
+    A gate of an image applies only if their pod uses the image; every other gate applies.
+    """
     if wait.cause != Cause.IMAGE or seen.agent_class is None:
         return True
     package, agent_class, asked = seen.package, seen.agent_class, set(subtasks)
@@ -163,7 +166,7 @@ def concerns(seen: Observed, wait: SharedWait, subtasks: Iterable[str]) -> bool:
 
 
 def holds(seen: Observed, wait: SharedWait, episode: Episode) -> bool:
-    """Whether the episode is the one that waits at the gate, or tries it."""
+    """Whether this episode waits at the gate or tries it."""
     own = seen.package.status.wait
     is_own = own is not None and ident_of(own) == ident_of(wait) and own.episode == episode.name
     return is_own or episode.probe == probe_text(wait)
@@ -207,7 +210,7 @@ def _take_live(
 def _close(
     seen: Observed, closed: dict[Ident, SharedWait], trouble: Trouble, *, is_try: bool
 ) -> Ident:
-    """Close the trouble's gate; only a failed try lengthens the wait."""
+    """Close the gate of the trouble. Only a failed try lengthens the wait."""
     if seen.agent_class is None:
         raise AssertionError("nothing was started without a class")
     key = TABLE[trouble.cause].key(seen.package, seen.agent_class, trouble.subject)

@@ -1,6 +1,6 @@
 """The transitions of one record, of a subtask or of the syncs: one function per transition.
 
-Knows nothing of other subtasks, and of an episode only its end.
+This module does not know other subtasks, and knows only the end of an episode.
 """
 
 from collections.abc import Collection, Mapping
@@ -51,9 +51,9 @@ STALLING = frozenset(str(outcome) for outcome, row in TABLE.items() if row.stall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syncs:
-    """The state of the syncs. `pushed` is the digest of the plan that one has just pushed.
+    """The state of the syncs. `pushed` is the digest of the plan that a sync has just pushed.
 
-    `missing` are recorded commits that one has just looked for and not found.
+    `missing` are recorded commits that a sync has just looked for and not found.
     """
 
     record: PlanSync | None = None
@@ -66,9 +66,9 @@ class Syncs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What a sync has found out about pushes: one was taken, or why it was refused.
+    """The result of a push probe: a push was accepted, or why it was `refused`.
 
-    `delivered` are commits by the ids of the subtasks that they have finished.
+    `delivered` maps the ids of subtasks that the sync has finished to their commits.
     """
 
     delivered: Mapping[str, str]
@@ -77,7 +77,7 @@ class Probe:
 
 NO_SYNCS = Syncs()
 WORK_ONLY = (
-    "Have the server take what the work holds, then run `afresh retry`: it takes the plan alone."
+    "Make the git server accept the work, then run `afresh retry`: it accepts only the plan."
 )
 NOTHING_UNPUSHED = Unpushed()
 
@@ -94,7 +94,7 @@ def new_record(entry: SubtaskEntry) -> SubtaskRecord:
 
 
 def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
-    """Return the record with episode `attempt` begun; a probe keeps the reason it probes for."""
+    """Return the record with episode `attempt` begun; a probe keeps the record's reason."""
     probe = record.reason in STALLING
     begun = updated(
         record,
@@ -109,10 +109,10 @@ def started(record: SubtaskRecord, attempt: int) -> SubtaskRecord:
 def while_live(
     record: SubtaskRecord, *, queued: bool, later: bool, problem: str = ""
 ) -> SubtaskRecord:
-    """Return the record of a subtask whose episode goes on.
+    """Return the record of a subtask whose episode has not ended.
 
-    `queued`: its Job waits in a queue. `later`: it comes after others of its batch. `problem` is
-    what keeps its pod from starting; it is recorded because a deleted pod cannot be asked.
+    `queued`: its Job waits in a queue. `later`: other subtasks of its batch come first. `problem`
+    is what keeps its pod from starting; it is recorded because the pod may be deleted later.
     """
     phase, reason = SubtaskPhase.RUNNING, Reason.EPISODE_RUNNING
     if queued or later:
@@ -126,7 +126,7 @@ def while_live(
 def cancelling(record: SubtaskRecord, why: str) -> SubtaskRecord:
     """Return the record of a running subtask whose episode is to be stopped.
 
-    Written before the Job is deleted, so that after a restart its end still counts as Cancelled.
+    It is written before the Job is deleted, so that after a restart the end counts as Cancelled.
     """
     return updated(record, reason=str(Outcome.CANCELLED), message=why)
 
@@ -137,18 +137,18 @@ def is_cancelled(record: SubtaskRecord) -> bool:
 
 
 def knows_end(record: SubtaskRecord, member: Member) -> bool:
-    """Whether that episode's end for the subtask is in the record."""
+    """Whether the record already includes the end of that episode for the subtask."""
     last = member.attempt == record.attempts and record.phase not in IN_EPISODE
     return last or member.attempt < record.attempts
 
 
 def is_due(record: SubtaskRecord | PlanSync, now: datetime) -> bool:
-    """Whether the record's wait is over: it may be tried again."""
+    """Whether the record's wait is over, so that it may be tried again."""
     return record.not_before is None or record.not_before <= now
 
 
 def is_last_chance(record: SubtaskRecord, limit: int) -> bool:
-    """Whether the next failure that counts is the last: the subtask is skipped after it."""
+    """Whether the subtask is skipped after the next failure that counts."""
     return record.consecutive_failures + 1 >= limit
 
 
@@ -163,8 +163,8 @@ def after(
 ) -> SubtaskRecord:
     """Return the record after `ended`: phase, counters and wait, by the outcome table.
 
-    `gated`: the cause has a gate, and the subtask waits for that instead. `waiting_since`: since
-    when all of the package's episodes have ended so.
+    `gated`: the cause has a gate, and the subtask waits for the gate instead. `waiting_since`: the
+    time since which all episodes of the package have ended with a wait.
     """
     row = row_of(ended)
     share = share_of(ended)
@@ -229,7 +229,7 @@ def with_share(record: SubtaskRecord, episode: Episode, ended: Finished) -> Subt
 
 
 def updated(model: M, **changes: object) -> M:
-    """Return a copy with `changes`, cut and rounded as the CRD wants them."""
+    """Return a copy with `changes`, cut and rounded as the CRD requires."""
     return type(model).model_validate({**dict(model), **changes})
 
 
@@ -265,7 +265,7 @@ def in_phase(record: SubtaskRecord, phase: SubtaskPhase) -> SubtaskRecord:
 
 
 def without_commit(record: SubtaskRecord, missing: Collection[str]) -> SubtaskRecord:
-    """Return the record, no longer done if the repository lacks the commit that did it."""
+    """Return the record, no longer done if its commit is missing in the repository."""
     if record.phase is not SubtaskPhase.DONE or record.commit not in missing:
         return record
     message = (
@@ -290,7 +290,7 @@ def removed(record: SubtaskRecord) -> SubtaskRecord:
 
 
 def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
-    """Return the record reset to that of a new subtask; the attempt number goes on."""
+    """Return the record reset to that of a new subtask; the attempt number is kept."""
     fresh = updated(
         record,
         observed_revision=revision,
@@ -308,7 +308,7 @@ def begin_again(record: SubtaskRecord, revision: int) -> SubtaskRecord:
 
 
 def sent_back(record: SubtaskRecord, reason: RevisionReason | None) -> SubtaskRecord:
-    """Return the record once a person has raised the revision for `reason`."""
+    """Return the record after a person has raised the revision for `reason`."""
     match reason:
         case RevisionReason.REJECTED:
             return updated(record, rejections=record.rejections + 1)
@@ -361,11 +361,11 @@ def _passed(report: Report | None) -> bool:
 
 
 def after_probe(record: SubtaskRecord, probe: Probe, *, now: datetime) -> SubtaskRecord:
-    """Return the record once it is known whether the server takes pushes.
+    """Return the record after a probe has shown whether the server accepts pushes.
 
-    If the refused work is lost, a server that takes the plan proves nothing, because it took the
-    plan before too; then nothing starts until somebody acts. A push refused in between is another
-    case.
+    If the refused work is lost, a server that accepts the plan proves nothing, because it accepted
+    the plan before, too. Then nothing starts until somebody acts, unless a push was also refused in
+    between.
     """
     if record.phase is not SubtaskPhase.PENDING or not (record.refused or record.kept):
         return record

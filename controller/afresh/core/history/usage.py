@@ -1,4 +1,4 @@
-"""Adds up the model usage of episodes. Knows nothing of subtasks' records."""
+"""Adds up the model usage of episodes. This module does not know the records of subtasks."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -13,7 +13,7 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 
 
 def usage_after(old: UsageStatus, over: Iterable[Finished]) -> UsageStatus:
-    """Return the package's usage plus that of finished episodes; `over` has one end for each."""
+    """Return the package's usage plus that of finished episodes, given one end for each."""
     for ended in over:
         old = _plus(old, ended)
     return old
@@ -34,7 +34,7 @@ def _plus(usage: UsageStatus, ended: Finished) -> UsageStatus:
 
 
 def _counts(ended: Finished) -> bool:
-    """Whether the episode counts: not one that a temporary cause or a wrong setting ended early."""
+    """Whether the episode counts: not if a temporary cause or a wrong setting ended it early."""
     done = ended.report.results if ended.report else ()
     if not ended.begun:
         return False
@@ -44,15 +44,15 @@ def _counts(ended: Finished) -> bool:
 
 
 def _was_paid(result: Result) -> bool:
-    """Whether an agent did verified work, though it is not on the branch."""
+    """Whether an agent did verified work that is not on the branch."""
     refusal = result.unpushed.refusal if result.unpushed else None
     return refusal in (PushRefusal.KEPT, PushRefusal.LOST) and result.verify is not None
 
 
 def share_of(ended: Finished) -> Usage | None:
-    """Return what an episode used for the subtask with this end, if that is known.
+    """Return the usage of an episode for the subtask with this end, if it is known.
 
-    If the runner could not attribute it, it is the episode's usage minus that of its other
+    If the runner could not attribute the usage, it is the episode's usage minus that of its other
     subtasks.
     """
     if ended.result and ended.result.usage:
@@ -83,7 +83,7 @@ def tokens_of(usage: UsageStatus | Usage) -> int:
 
 
 def plus_cost(sofar: Decimal | None, cost: str | None) -> Decimal | None:
-    """Return the sum of two amounts of which either may be unknown."""
+    """Return the sum of two amounts, each of which may be unknown (None)."""
     if cost is None:
         return sofar
     return (sofar or Decimal(0)) + Decimal(cost)

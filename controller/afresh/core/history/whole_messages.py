@@ -10,6 +10,6 @@ from afresh.api.conditions import SHORT
 from afresh.api.package_status import SubtaskRecord
 
 
-def whole_message(record: SubtaskRecord, told: Iterable[str]) -> str:
-    """Return that of the texts `told` which the record's message was cut from, or the latter."""
-    return next((text for text in told if SHORT.cut(text) == record.message), record.message)
+def whole_message(record: SubtaskRecord, texts: Iterable[str]) -> str:
+    """Return the first of `texts` that the record's message abbreviates, or else that message."""
+    return next((text for text in texts if SHORT.cut(text) == record.message), record.message)

@@ -1,6 +1,6 @@
 """Groups the subtasks that are ready into batches, one per new episode.
 
-Owns the context modes (S0-2, S3-2, S3-3). The mode decides nothing else. Pure.
+This module owns the context modes (S0-2, S3-2, S3-3). A mode decides nothing else. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ def batches(
     due: Sequence[SubtaskEntry],
     context: ContextSpec,
 ) -> list[Batch]:
-    """Return the batches of the episodes that may start now, the first in list order first.
+    """Return the batches of the episodes that may start now, in list order.
 
-    `due` are the subtasks that are ready and need not wait. A batch also takes subtasks that become
-    ready once those before them in the batch are done.
+    `due` are the subtasks that are ready and need not wait. A batch can also contain subtasks that
+    become ready when the earlier ones of the batch are done.
     """
     waiting = {entry.id for entry in graph.ready(entries, records)} - {item.id for item in due}
     taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""Whether a package asks for more than its class allows. Knows nothing of episodes."""
+"""Finds the limits of a package that exceed those of its class. This module knows no episodes."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ AMOUNTS = ("cpu", "memory", "ephemeral_storage")
 def excesses(
     package: WorkPackageSpec, agent_class: AgentClassSpec
 ) -> Iterator[tuple[str, str, str]]:
-    """Return (field, what is asked, what is allowed) for each limit above its ceiling.
+    """Return (field, requested amount, ceiling) for each limit above its ceiling.
 
-    Where the class names no ceiling, its own limit is the ceiling.
+    If the class sets no ceiling, its own limit is the ceiling.
     """
     asked = package.resources.limits if package.resources else None
     for name in AMOUNTS if asked else ():

@@ -73,7 +73,7 @@ def _hangs(episode: Episode, *, now: datetime) -> bool:
 
 
 def _left_behind(episode: Episode, *, now: datetime) -> bool:
-    """Whether a container still runs although its runner ended a while ago and told it to end."""
+    """Whether a container still runs although its runner ended and asked it to end a while ago."""
     runner = episode.pod.container(RUNNER) if episode.pod else None
     if episode.finished or episode.pod is None or runner is None or runner.finished is None:
         return False
@@ -94,10 +94,10 @@ def _would_run_again(episode: Episode) -> bool:
 
 
 def outlives_its_end(situation: Situation) -> bool:
-    """Whether the Job still runs although its episode is over.
+    """Whether the Job still runs although its episode has ended.
 
-    The cause may be a container that never ends. No event reports that, so each step asks for
-    another look.
+    The cause may be a container that never ends. No event reports that, so the package is looked at
+    again later.
     """
     live = [episode for episode, _ in situation.live]
     live += [situation.syncs.live] if situation.syncs.live else []

@@ -1,6 +1,7 @@
-"""Syncs: Jobs with the runner alone, which push the plan or probe whether the server takes pushes.
+"""Syncs: Jobs with only the runner, which push the plan or test if the server accepts pushes.
 
-Owns when a sync starts, and its number. `history.plan_state` says whether the plan is behind. Pure.
+This module owns when a sync starts, and its number. `history.plan_state` finds out whether the plan
+is behind. Pure.
 """
 
 from datetime import timedelta
@@ -25,13 +26,13 @@ def plan_pushes(situation: Situation, answer: RuleResult) -> tuple[StartSync, ..
 
 
 def looks_at_plan(situation: Situation, answer: RuleResult) -> list[timedelta]:
-    """Return after what times to look again because the plan is behind."""
+    """Return the delays after which to look again because the plan is behind."""
     if not _is_wanted(situation, answer):
         return []
     looks = []
     if situation.obstacle:
         looks.append(REFUSED_AGAIN)
-    if situation.waits.closed:  # nobody wakes it when the gate opens
+    if situation.waits.closed:  # the package is not woken when the gate opens
         looks.append(GATE_AGAIN)
     record = situation.syncs.record
     if record and record.not_before and waits_for_sync(situation):
@@ -45,10 +46,10 @@ def _is_wanted(situation: Situation, answer: RuleResult) -> bool:
 
 
 def push_probe(situation: Situation, *, probe: str = "") -> StartSync:
-    """Return the start of a sync that finds out whether the server takes pushes.
+    """Return the start of a sync that finds out whether the server accepts pushes.
 
-    It costs no agent. It pushes the work that was kept after a refused push, else the plan; its
-    Report says `push_passed`, or what was refused. `probe` is the gate that it tries.
+    It needs no agent. It pushes the work that was kept after a refused push, else the plan. Its
+    Report has `push_passed`, or says what was refused. `probe` is the gate that it tries.
     """
     attempt, name = _next(situation)
     order = probe_order(situation.seen, situation.state, episode=name)

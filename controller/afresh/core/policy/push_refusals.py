@@ -1,7 +1,7 @@
-"""Decides what to do while the repository's server refuses the package's pushes.
+"""Decides what to do while the git server refuses the package's pushes.
 
-Owns the rule `push_refused`: a sync probes whether the server takes pushes again, so that no agent
-is paid for finding out. Pure.
+This module owns the rule `push_refused`: a sync finds out whether the server accepts pushes again,
+so that this costs no agent. Pure.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from afresh.core.situation import Situation
 
 
 def push_refused(situation: Situation) -> RuleResult | None:
-    """The server refuses a push: the runner alone tries now and then, or a person has to help."""
+    """The server refuses a push: a runner tries at intervals, or a person has to help."""
     refused = [record for record in situation.records if record.refused]
     if not refused or situation.spec.suspend:
         return None

@@ -28,27 +28,31 @@ PROBE_HINT_SECONDS = 2
 REFUSED_AGAIN = timedelta(seconds=30)
 # The episode that passes a gate wakes the packages behind it; this pause covers a lost wake-up.
 GATE_AGAIN = timedelta(seconds=60)
-BEHIND = "The plan on the branch is being brought in line with the status."
+BEHIND = "The plan on the branch is being updated to match the status."
 IN_QUEUE = (
-    "The Job waits to be admitted by its queue; if it stays so, see whether spec.queueName names a "
+    "The Job waits to be admitted by its queue; if this lasts, check that spec.queueName names a "
     "LocalQueue of this namespace."
 )
 
 
 def stall(reason: Reason, message: str) -> RuleResult:
-    """Return Stalled: nothing is done until somebody corrects what the message names."""
+    """Return a Stalled result: nothing starts until somebody corrects what the message names."""
     return RuleResult(
         phase=PackagePhase.STALLED, reason=reason, message=message, may_push_plan=False
     )
 
 
 def once_idle(situation: Situation, result: RuleResult) -> RuleResult:
-    """Return `result`, or what the live episodes do while there are any."""
+    """Return `result`, or while episodes are live, the result that describes them."""
     return keep_running(situation) if situation.live else result
 
 
 def at_end(situation: Situation, phase: PackagePhase, reason: Reason, message: str) -> RuleResult:
-    """Return `result`, or what the live episodes do while there are any."""
+    """Return the result of a package with nothing left to start.
+
+    While episodes are live, the result describes them; then, while the branch lacks the current
+    plan, the result is PlanBehind.
+    """
     if situation.live:
         return keep_running(situation)
     if situation.unpushed_plan is None:
@@ -72,7 +76,7 @@ def waits_for_sync(situation: Situation) -> bool:
 
 
 def at_gate(situation: Situation, wait: SharedWait, **fields: Any) -> RuleResult:
-    """Return the result of a package at the gate, whether it waits for the gate or tries it."""
+    """Return the result of a package that waits for the gate or tries it."""
     return RuleResult(
         phase=phase_of(wait, situation.now),
         reason=wait.reason,
@@ -83,15 +87,15 @@ def at_gate(situation: Situation, wait: SharedWait, **fields: Any) -> RuleResult
 
 
 def keep_running(situation: Situation) -> RuleResult:
-    """Return what the live episodes do: run, wait in a queue, fail to start, or probe."""
+    """Return the result that describes the live episodes: running, queued, starting or probing."""
     own = situation.waits.own
     if own and any(episode.name == own.episode for episode, _ in situation.live):
         return at_gate(situation, own)
-    answer = _go_on(situation)
+    answer = _live_result(situation)
     return replace(answer, wait=behind(situation.seen, own)) if own else answer
 
 
-def _go_on(situation: Situation) -> RuleResult:
+def _live_result(situation: Situation) -> RuleResult:
     kept = [(episode, live) for episode, live in situation.live if live.problem]
     queued = all(live.queued for _, live in situation.live)
     stopping = next((r for r in situation.records if is_cancelled(r)), None)
@@ -140,7 +144,7 @@ def start_of(
     gate: Gate | None,
     wait: SharedWait | None = None,
 ) -> StartEpisode:
-    """Return the start of an episode for `batch`; its attempts' numbers were never used.
+    """Return the start of an episode for `batch`, with attempt numbers that were never used.
 
     `gate` is the credential's closed gate that the episode probes, `wait` that of a shared cause.
     """

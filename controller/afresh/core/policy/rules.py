@@ -1,7 +1,7 @@
-"""The rules of the loop, one small function each, named as the fact that it finds.
+"""The rules of the loop: one small function each, named after the fact that it finds.
 
-A rule answers with the package's phase and what to do, or None when its fact does not hold.
-The order of RULES is behaviour; a test pins it.
+A rule returns the package's phase and what to do, or None if its fact does not hold. The first rule
+with a result applies, so the order of RULES is behaviour; a test pins it.
 """
 
 from collections.abc import Callable
@@ -57,19 +57,18 @@ def being_deleted(situation: Situation) -> RuleResult | None:
 
 
 def episode_running(situation: Situation) -> RuleResult | None:
-    """An episode is live, and no further one may run beside it."""
+    """An episode is live, and no other one may run at the same time."""
     if len(situation.live) < max(1, situation.spec.parallelism):
         return None
     return keep_running(situation)
 
 
 def stalled(situation: Situation) -> RuleResult | None:
-    """A key or a setting is wrong: nothing starts until it is corrected, but for a slow probe."""
+    """A key or a setting is wrong: until it is corrected, only slow probes start."""
     wrong = [record for record in situation.records if record.reason in STALLING]
     if any(record.phase in IN_EPISODE for record in wrong):
         return keep_running(situation)
-    # The latest wait counts: else each of several subtasks that failed together would probe by
-    # itself.
+    # The latest wait counts. Otherwise each of several subtasks that failed together would probe.
     due = max((record.not_before for record in wrong if record.not_before), default=situation.now)
     if due <= situation.now:
         return None
@@ -84,37 +83,37 @@ def stalled(situation: Situation) -> RuleResult | None:
 
 
 def suspended(situation: Situation) -> RuleResult | None:
-    """The user has asked for a pause; what runs may end."""
+    """The user has suspended the package; running episodes continue."""
     if not situation.spec.suspend:
         return None
     paused = RuleResult(
         phase=PackagePhase.SUSPENDED,
         reason=Reason.SUSPENDED,
-        message="Nothing starts while spec.suspend is true.",
+        message="No episode starts while spec.suspend is true.",
     )
     return once_idle(situation, paused)
 
 
 def out_of_scope(situation: Situation) -> RuleResult | None:
-    """An agent has touched what it may not: the package halts until a person has looked."""
+    """An agent changed files outside its scope: the package halts until a person decides."""
     asking = [r for r in situation.records if r.phase is SubtaskPhase.NEEDS_REVIEW]
     halted = [record.id for record in asking if record.reason == Outcome.OUT_OF_SCOPE]
     if not halted:
         return None
     others = [record.id for record in _waiting_for_a_person(situation) if record.id not in halted]
     need = "needs" if len(others) == 1 else "need"
-    besides = f", and {', '.join(others)} {need} a person too" if others else ""
+    besides = f", and {', '.join(others)} {need} a person, too" if others else ""
     return at_end(
         situation,
         PackagePhase.NEEDS_REVIEW,
         Reason.NEEDS_REVIEW,
-        f"{', '.join(halted)} went out of its scope{besides}; review it and raise its revision, "
-        "or skip it.",
+        f"The agent of {', '.join(halted)} left its scope{besides}; review the attempt and raise "
+        "the revision, or skip the subtask.",
     )
 
 
 def episodes_spent(situation: Situation) -> RuleResult | None:
-    """Every episode that the package may have has been run, and there is more to do."""
+    """The package has had as many episodes as it may have, and there is more to do."""
     limit = situation.spec.max_episodes
     if situation.usage.episodes + len(situation.live) < limit:
         return None
@@ -124,12 +123,12 @@ def episodes_spent(situation: Situation) -> RuleResult | None:
         situation,
         PackagePhase.FAILED,
         Reason.EPISODE_LIMIT,
-        f"spec.maxEpisodes is {limit} and as many episodes have run; raise it to go on.",
+        f"spec.maxEpisodes is {limit} and as many episodes have run; raise it to continue.",
     )
 
 
 def budget_spent(situation: Situation) -> RuleResult | None:
-    """The models' budget is used up, or too little is left of it, and there is more to do."""
+    """The budget is used up, or too little of it is left, and there is more to do."""
     limits, usage = situation.spec.budget, situation.usage
     ready = [situation.by_id[entry.id] for entry in situation.ready]
     if limits is None or not ready:
@@ -141,14 +140,14 @@ def budget_spent(situation: Situation) -> RuleResult | None:
         situation,
         PackagePhase.FAILED,
         Reason.BUDGET_EXCEEDED,
-        "spec.budget is used up; raise it to go on."
+        "spec.budget is used up; raise it to continue."
         if spent
-        else f"Too little is left of spec.budget for {ready[0].id}; raise it to go on.",
+        else f"Too little is left of spec.budget for {ready[0].id}; raise it to continue.",
     )
 
 
 def start_refused(situation: Situation) -> RuleResult | None:
-    """The API server did not let an object be created."""
+    """The API server refused to create an object."""
     if situation.obstacle is None or refusal_trouble(situation.obstacle):
         return None
     return RuleResult(
@@ -161,7 +160,7 @@ def start_refused(situation: Situation) -> RuleResult | None:
 
 
 def backing_off(situation: Situation) -> RuleResult | None:
-    """Something outside failed; the next episode waits."""
+    """An external cause failed the last episode; the next one waits."""
     if situation.live:
         return keep_running(situation)
     waiting = [situation.by_id[entry.id] for entry in situation.ready]
@@ -178,7 +177,7 @@ def backing_off(situation: Situation) -> RuleResult | None:
 
 
 def all_done(situation: Situation) -> RuleResult | None:
-    """Every subtask is done, or its user skipped it."""
+    """Every subtask is done, or was skipped by its user."""
     if situation.live or not all(graph.satisfied(record) for record in situation.records):
         return None
     skipped = any(record.reason == Reason.SKIPPED_BY_USER for record in situation.records)
@@ -186,20 +185,20 @@ def all_done(situation: Situation) -> RuleResult | None:
         situation,
         PackagePhase.SUCCEEDED,
         Reason.SUCCEEDED,
-        "Every subtask is done, or its user skipped it." if skipped else "Every subtask is done.",
+        "Every subtask is done, or skipped by its user." if skipped else "Every subtask is done.",
     )
 
 
 def needs_review(situation: Situation) -> RuleResult | None:
-    """Nothing can run any more, and a person has to look."""
+    """No subtask can run, and a person has to decide."""
     ids = [record.id for record in _waiting_for_a_person(situation)]
     need = "needs" if len(ids) == 1 else "need"
     return at_end(
         situation,
         PackagePhase.NEEDS_REVIEW,
         Reason.NEEDS_REVIEW,
-        f"{', '.join(ids)} {need} a person; see why in .status.reviews, add guidance or "
-        "change what is asked and raise the revision, or skip it.",
+        f"{', '.join(ids)} {need} a person; read .status.reviews, add guidance or change the "
+        "prompt and raise the revision, or skip the subtask.",
     )
 
 
@@ -212,7 +211,7 @@ def _waiting_for_a_person(situation: Situation) -> list[SubtaskRecord]:
     ]
 
 
-# The first that answers holds. The order is behaviour: a test pins it.
+# The first rule with a result applies. The order is behaviour: a test pins it.
 RULES: tuple[Rule, ...] = (
     being_deleted,
     spec_invalid,

@@ -1,6 +1,6 @@
 """The rules that start an episode, or make it wait.
 
-Owns how one package treats what it shares with others: gates, and the places of a class.
+This module owns how a package uses what it shares with others: gates, and the places of a class.
 """
 
 from collections.abc import Sequence
@@ -38,12 +38,12 @@ from afresh.core.policy.side_by_side import side_by_side
 from afresh.core.reasons import Reason
 from afresh.core.situation import Situation
 
-# A package that waits for others is woken when they are done; this pause covers a lost wake-up.
+# A package that waits for others is woken when they end; this pause covers a lost wake-up.
 TAKEN_AGAIN = timedelta(seconds=30)
 
 
 def shared_cause(situation: Situation) -> RuleResult | None:
-    """Other packages meet the same cause: one episode tries now and then, the others wait."""
+    """Several packages failed for the same cause: one episode tries at intervals, others wait."""
     waits = situation.waits
     if not waits.closed or not situation.due or situation.unconcerned:
         return None
@@ -65,13 +65,13 @@ def shared_cause(situation: Situation) -> RuleResult | None:
 
 
 def first_start(situation: Situation) -> RuleResult | None:
-    """Until a pod of the class with these images has started once, only a few are made."""
+    """Until one pod of the class with these images has started, only a few are created."""
     return _without_place(
         situation,
         situation.limits.first_free,
         Reason.FIRST_START,
         f"The first pods of the AgentClass {situation.spec.agent_class_name} with these images "
-        "are starting; the package goes on when one has started.",
+        "are starting; the package continues when one has started.",
     )
 
 
@@ -82,7 +82,7 @@ def no_capacity(situation: Situation) -> RuleResult | None:
         situation.limits.room,
         Reason.NO_CAPACITY,
         f"Pods of the AgentClass {situation.spec.agent_class_name} in this namespace wait for "
-        "room on a node; the package goes on when one has found it.",
+        "room on a node; the package continues when one has a node.",
     )
 
 
@@ -110,14 +110,14 @@ def _without_place(
 
 
 def gate_closed(situation: Situation) -> RuleResult | None:
-    """The provider limits the credential: one package tries now and then, the others wait."""
+    """The provider limits the credential: one package tries at intervals, the others wait."""
     gate = situation.gate
     if gate is None or not situation.due:
         return None
     mine = not situation.limits.gate_taken and not situation.live
     if gate == situation.limits.gate and gate.until <= situation.now and mine:
         return None
-    # A provider that names a time is waited for until then, however long that is.
+    # If the provider names a time, the package waits until then, however long that is.
     named = gate.until - situation.now > SLOW_PAUSE
     overdue = is_overdue(gate.since, situation.now) and not named
     again = until(gate.until, situation.now) if gate.until > situation.now else TAKEN_AGAIN
@@ -144,14 +144,14 @@ def subtask_ready(situation: Situation) -> RuleResult | None:
     if large:
         return stall(
             Reason.ORDER_TOO_LARGE,
-            f"What {large.members[0].subtask} is told is over 200 KiB; shorten its prompt, its "
+            f"The Order for {large.members[0].subtask} is over 200 KiB; shorten its prompt, its "
             "guidance or the goal.",
         )
     return _begun(situation, starts, wait)
 
 
 def _affordable(situation: Situation, found: list[Batch]) -> tuple[list[Batch], Budget | None]:
-    """The batches that the budget can pay for, and the share of each."""
+    """Return the batches that the budget can pay for, and the share of each."""
     live = [episode for episode, _ in situation.live]
     for count in range(len(found), 0, -1):
         try:
@@ -169,7 +169,7 @@ def _is_enough(situation: Situation, batch: Batch, share: Budget | None) -> bool
 
 
 def _tried(situation: Situation, found: Sequence[Batch]) -> SharedWait | None:
-    """Return the gate that the batches try: its own, else the one that stays closed longest."""
+    """Return the gate that the batches try: the package's own, else the one closed the longest."""
     ids = [entry.id for batch in found for entry in batch]
     met = [wait for wait in situation.waits.closed if concerns(situation.seen, wait, ids)]
     own = situation.waits.own
@@ -202,7 +202,7 @@ def _begun(
         message = situation.message_of(probed)
     elif wait:
         return at_gate(situation, wait, actions=tuple(starts), records=changed)
-    elif own:  # another subtask meets the cause, and not the one that starts
+    elif own:  # the cause affects another subtask, not the one that starts
         wait = behind(situation.seen, own)
     elif queued and all(live.queued for _, live in situation.live):
         phase, reason, message = PackagePhase.QUEUED, str(Reason.EPISODE_QUEUED), IN_QUEUE
@@ -217,7 +217,7 @@ def _begun(
 
 
 def _alike(batch: Batch, situation: Situation) -> Batch:
-    """Return the first subtasks of the batch that one pod can verify: same image, same checkout."""
+    """Return the longest start of the batch that one pod can verify: same image, same checkout."""
 
     def kind(entry: SubtaskEntry) -> tuple[Checkout, str | None]:
         verify = situation.package.verify_of(entry)
@@ -228,7 +228,7 @@ def _alike(batch: Batch, situation: Situation) -> Batch:
 
 
 def _next_batches(situation: Situation) -> list[Batch]:
-    """The batches to start now: up to `parallelism`, but only one to probe a gate or a stall."""
+    """Return the batches to start now: up to `parallelism`, or one if it probes a gate or stall."""
     spec, free_of_class = situation.spec, situation.limits.class_free
     free = max(1, spec.parallelism) - len(situation.live)
     for limit in (free_of_class, situation.limits.first_free, situation.limits.room):

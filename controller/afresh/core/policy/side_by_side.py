@@ -1,7 +1,7 @@
-"""Which batches may run at the same time, by the files that their subtasks may change.
+"""Chooses batches that may run at the same time, by the files that their subtasks may change.
 
-Owns what follows from a conflict: subtasks take turns, because a repeated agent costs more than a
-wait. Pure.
+This module owns the consequence of a conflict: the subtasks run one at a time, because a repeated
+agent costs more than a wait. Pure.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ def side_by_side(
 ) -> list[Batch]:
     """Return up to `most` batches, in order, that overlap neither each other nor a live episode.
 
-    Subtasks overlap if their `files` do. One without `files` overlaps with none until there was a
-    conflict: then it overlaps with all that may change the same paths.
+    Subtasks overlap if their `files` do. A subtask without `files` overlaps with none until there
+    was a conflict; then it overlaps with all subtasks that may change the same paths.
     """
     chosen: list[Batch] = []
     for batch in found:

@@ -1,6 +1,6 @@
 """The rules that check the spec, the branch and the class before anything starts.
 
-Each is named as the fact that it finds, and stalls the package with what to do about it.
+Each rule is named after the fact that it finds. The package stalls; the message says what to do.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from afresh.core.situation import Situation
 
 
 def spec_invalid(situation: Situation) -> RuleResult | None:
-    """The package asks for something that cannot be; only an edit helps."""
+    """The spec contradicts itself; the user has to edit it."""
     entries = situation.spec.subtasks
     alike = graph.same_name(entries)
     if alike:
@@ -41,9 +41,9 @@ def branch_in_use(situation: Situation) -> RuleResult | None:
         return None
     return stall(
         Reason.BRANCH_IN_USE,
-        f"The branch {situation.package.branch} of this repository is worked on by the package "
-        f"{situation.seen.rival}; delete that package, or make this one anew with another "
-        "spec.repository.branch.",
+        f"The branch {situation.package.branch} of this repository is in use by the package "
+        f"{situation.seen.rival}; delete that package, or create this one again with "
+        "another spec.repository.branch.",
     )
 
 
@@ -59,7 +59,7 @@ def class_not_found(situation: Situation) -> RuleResult | None:
 
 
 def image_not_allowed(situation: Situation) -> RuleResult | None:
-    """The package brings an image, its own or verify's, that its class does not allow."""
+    """The package names an image, for the agent or verify, that its class does not allow."""
     if situation.agent_class is None:
         return None
     allowed = (situation.agent_class.spec.image, *situation.agent_class.spec.allowed_images)
@@ -88,7 +88,7 @@ def _images(package: WorkPackage) -> Iterator[str]:
 
 
 def not_supported(situation: Situation) -> RuleResult | None:
-    """The package or its class sets a field that this version does not act on."""
+    """The package or its class sets a field that this version does not support."""
     if situation.agent_class is None:
         return None
     sentence = next(unsupported(situation.spec, situation.agent_class.spec), None)
@@ -96,7 +96,7 @@ def not_supported(situation: Situation) -> RuleResult | None:
 
 
 def unpriced_model(situation: Situation) -> RuleResult | None:
-    """A budget in US dollars can only hold where the model has a price."""
+    """The budget is in US dollars, but the class has no price for its model."""
     limits, agent_class = situation.spec.budget, situation.agent_class
     if limits is None or limits.max_cost_usd is None or agent_class is None:
         return None
@@ -113,7 +113,7 @@ def unpriced_model(situation: Situation) -> RuleResult | None:
 
 
 def above_ceiling(situation: Situation) -> RuleResult | None:
-    """The package asks for more than its class allows."""
+    """The package sets a limit that is higher than its class allows."""
     if situation.agent_class is None:
         return None
     first = next(excesses(situation.spec, situation.agent_class.spec), None)

@@ -1,6 +1,6 @@
-"""Finds the fields that this version, or this class, cannot act on.
+"""Finds the fields that are set but not supported by this version or this class.
 
-Ignoring one in silence could cost money or break a promise, so a package that needs one stalls.
+To ignore such a field could cost money or exceed a limit, so the package stalls instead.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ USUAL_TURNS = EpisodeSpec().max_turns
 
 
 def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterator[str]:
-    """Return a sentence, with the remedy, for each field that is set and not acted on."""
+    """Yield a sentence, with the remedy, for each field that is set but not supported."""
     adapter = agent_class.adapter
     abilities = ABILITIES[adapter]
     yield from unsupported_of_class(agent_class)
@@ -33,19 +33,19 @@ def unsupported(package: WorkPackageSpec, agent_class: AgentClassSpec) -> Iterat
         abilities.has_turns or (abilities.model_apis and _has_gateway(agent_class))
     ):
         yield (
-            f"Nobody counts the turns of the adapter {adapter} without the gateway; remove "
+            f"Without the gateway, the turns of the adapter {adapter} are not counted; remove "
             "spec.episode.maxTurns and bound the work by spec.episode.timeoutSeconds."
         )
 
 
 def unsupported_of_class(agent_class: AgentClassSpec) -> Iterator[str]:
-    """Return the sentences that concern the class alone."""
+    """Yield the sentences about the class alone."""
     adapter = agent_class.adapter
     apis = ABILITIES[adapter].model_apis
     if agent_class.model_api and agent_class.model_api not in apis:
         known = " or ".join(apis)
         fix = f"set it to {known}" if known else "remove it"
-        yield f"The adapter {adapter} does not speak spec.modelAPI of the AgentClass; {fix}."
+        yield f"The adapter {adapter} does not support spec.modelAPI of the AgentClass; {fix}."
     if _has_gateway(agent_class) and not apis:
         yield (
             f"The adapter {adapter} does not use the gateway; set spec.credentials.mode of the "
