@@ -91,7 +91,7 @@ async def test_a_step_without_end_is_named_with_its_package(
         operator.kill()
 
     assert well == (200, "ok\n")
-    assert stuck == (503, f"the package {namespace}/p is in work for more than 1 s\n")
+    assert stuck == (503, f"a step for the package {namespace}/p takes more than 1 s\n")
 
 
 async def test_an_operator_that_cannot_list_is_alive_but_not_ready(
@@ -108,7 +108,7 @@ async def test_an_operator_that_cannot_list_is_alive_but_not_ready(
     finally:
         operator.kill()
 
-    assert answers == ((200, "ok\n"), (503, "the first list of all objects is not done\n"))
+    assert answers == ((200, "ok\n"), (503, "the first list of all objects is not complete\n"))
 
 
 async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_list_can_be_had(
@@ -145,7 +145,7 @@ async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_l
         await kube.close()
 
     assert (first, patient, excused) == (None, None, None)
-    assert stuck == "the watch of workpackages does not tell what a list has shown"
+    assert stuck == "the watch of workpackages does not report changes that a list has shown"
 
 
 async def test_a_leader_that_cannot_renew_stops_writing_and_one_that_does_not_end_is_stuck(

@@ -174,7 +174,7 @@ async def test_a_report_that_reaches_a_standby_is_answered_by_the_leader(start: 
     first, second = await leader_and_standby(start)
     await holds("the leader is ready", lambda: first.process.probe("/readyz")[0] == 200)
 
-    want = (401, '{"message": "the token is not of this episode\'s pod"}')
+    want = (401, '{"message": "the token does not belong to this episode\'s pod"}')
     answer = _report_to(first.process.report_port)
     # A standby waits for the leader's answer for no longer than a runner waits for its own.
     port = second.process.report_port
@@ -184,7 +184,7 @@ async def test_a_report_that_reaches_a_standby_is_answered_by_the_leader(start: 
     first.process.send(signal.SIGCONT)
 
     assert answer == want
-    assert without == (503, '{"message": "the operator that leads does not answer"}')
+    assert without == (503, '{"message": "the leader does not answer"}')
 
 
 def _report_to(port: int) -> tuple[int, str]:

@@ -124,7 +124,7 @@ REFUSALS = [
     pytest.param('admission webhook "v.kb.io" denied the request: no', "Policy", id="policy"),
     pytest.param('error looking up service account a/default: serviceaccount "default" not found',
                  "ServiceAccount", id="service account"),
-    pytest.param("Job x is there already and is not this package's; delete it.", None,
+    pytest.param("Job x already exists and does not belong to this package; delete it.", None,
                  id="a name that is taken is one package's own"),
 ]  # fmt: skip
 

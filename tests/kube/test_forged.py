@@ -87,7 +87,7 @@ async def succeeds(world: World, *, runs: int = 1) -> None:
     assert len(world.node.ran) == runs
 
 
-async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_told_of() -> None:
+async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_reported() -> None:
     world = a_world(suspend=True)
     await turns(world)
     job = forged_job(world, name_of_first(world), attempt="1", subtask="A")
@@ -106,7 +106,7 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_to
 
     assert (while_suspended["marker"], while_suspended["attempts"]) == ("[ ]", 0)
     assert held == "Stalled"
-    assert f"Job {name_of_first(world)} is there already" in said
+    assert f"Job {name_of_first(world)} already exists" in said
     assert "delete it" in said
 
 

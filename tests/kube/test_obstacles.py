@@ -45,7 +45,7 @@ async def test_a_webhook_that_is_down_hides_no_end_and_the_package_goes_on_when_
 
 
 @pytest.mark.parametrize("kind", [JOBS, SUBTASKS], ids=["Job", "Subtask"])
-async def test_an_object_of_another_under_a_name_of_ours_is_told_and_deleting_it_is_enough(
+async def test_an_object_of_another_under_a_name_of_ours_is_reported_and_deleting_it_is_enough(
     kind: Resource,
 ) -> None:
     world = two_subtasks()
@@ -62,7 +62,7 @@ async def test_an_object_of_another_under_a_name_of_ours_is_told_and_deleting_it
     await world.drive()
 
     assert (held["phase"], held["reason"]) == ("Stalled", "StartRefused")
-    assert f"Another {name} is there already" in held["conditions"][0]["message"]
+    assert f"Another {name} already exists" in held["conditions"][0]["message"]
     assert markers(world) == ["[x]", "[x]"]
 
 

@@ -3,7 +3,7 @@
 from afresh.kube.resources import PODS, WORK_PACKAGES, Manifest
 from afresh.kube.watch_lag import WatchLag
 
-STUCK = "the watch of workpackages does not tell what a list has shown"
+STUCK = "the watch of workpackages does not report changes that a list has shown"
 
 
 def package(version: int) -> Manifest:
@@ -56,8 +56,8 @@ def test_a_list_that_fails_excuses_the_watch_and_those_after_it_count_anew() -> 
 def test_an_older_version_than_the_one_owed_pays_nothing_and_a_newer_one_does() -> None:
     watch_lag = shown(WatchLag(), times=2)
 
-    watch_lag.told(WORK_PACKAGES, "MODIFIED", package(1))
+    watch_lag.reported(WORK_PACKAGES, "MODIFIED", package(1))
     older = watch_lag.late(seconds=0)
-    watch_lag.told(WORK_PACKAGES, "MODIFIED", package(3))
+    watch_lag.reported(WORK_PACKAGES, "MODIFIED", package(3))
 
     assert (older, watch_lag.late(seconds=0), watch_lag.owes()) == (STUCK, None, False)

@@ -1,4 +1,4 @@
-"""What crosses the pod's boundary: the Order, the Report, and where things lie in the pod.
+"""The interface between the operator and the pod: the Order, the Report, and the pod's layout.
 
 Standard library only: the runner imports this package before its first useful step.
 """

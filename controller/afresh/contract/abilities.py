@@ -1,6 +1,6 @@
 """The abilities of each agent program that the operator and the runner must both know.
 
-The adapter knows how a program is started and how its output is read.
+The adapter owns how a program is started and how its output is read.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,11 @@ from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
-    """`model_apis`: those that it speaks through the gateway, the usual one first.
+    """The abilities of one agent program.
 
-    `resumes`: a run can resume the session of an earlier one. `has_turns`: its turns can be limited
-    without the gateway, by itself or by what it writes.
+    `model_apis`: the APIs that it supports through the gateway, the default first. `resumes`: a run
+    can resume the session of an earlier one. `has_turns`: its turns can be limited without the
+    gateway, by the program itself or by reading its output.
     """
 
     model_apis: tuple[ModelApiName, ...] = ()
@@ -41,7 +42,7 @@ ABILITIES: Mapping[AdapterName, Abilities] = {
 
 
 def gateway_api(agent: Agent) -> ModelApiName | None:
-    """Return the API that the agent speaks through the gateway; None: it has no gateway."""
+    """Return the API that the agent uses through the gateway; None: it does not use the gateway."""
     apis = ABILITIES[agent.adapter].model_apis
     if agent.credentials_mode is not CredentialsMode.GATEWAY or not apis:
         return None

@@ -1,7 +1,8 @@
 """The brief: everything that an agent is given to read, as one Markdown text (design, section 5).
 
-The information boundary (S1) is here: the same parts give the same bytes, every sentence is in the
-present tense, and none says who worked here before, how often, or with what result. Pure.
+This module enforces the information boundary (S1): the same parts give the same bytes, every
+sentence is in the present tense, and no sentence tells who worked here before, how often, or with
+what result. Pure.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ COMMIT_LENGTH = 10
 ANY_FILE = "Any file that the task needs."
 
 OUTBOX = """\
-## What you may write besides
+## What else you may write
 Folder `.afresh/outbox/`, plain Markdown, a few lines each. Nothing else under `.afresh/` counts.
 - `summary.md`: one or two lines, in the present tense, on what now exists. Always.
 - `blocked.md`: what a person must decide. Then stop.
@@ -43,7 +44,7 @@ ALWAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What a finished subtask added to the branch; `commit` is its id."""
+    """The contribution of a finished subtask to the branch; `commit` is its id."""
 
     id: str
     title: str
@@ -54,9 +55,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefParts:
-    """What a brief is made from. `facts` are the newest first, `pointers` exist.
+    """The inputs of a brief. `facts` are sorted, the newest first; `pointers` are existing files.
 
-    `submodules` are the folders of those that are shown.
+    `submodules` are the folders of the submodules in the checkout.
     """
 
     goal: str
@@ -85,7 +86,7 @@ def write_brief(parts: BriefParts) -> str:
 
 
 def facts_block(parts: BriefParts) -> str:
-    """Return the facts about the branch, in at most 2,000 characters: the last are cut first.
+    """Return the facts about the branch, in at most 2,000 characters; the last ones are cut first.
 
     The next task and the progress come first, then the acceptance commands, the changed files, and
     the commit and summary of each finished subtask, the newest first (S3-4, S3-5, C1).
@@ -97,7 +98,7 @@ def facts_block(parts: BriefParts) -> str:
         _changed(parts.facts),
         *(_done(fact) for fact in parts.facts),
     ]
-    block = "## What stands now\n"
+    block = "## Facts about the branch\n"
     for section in sections:
         if len(block) + len(section) > FACTS_LENGTH:
             break
@@ -145,9 +146,9 @@ def _next(parts: BriefParts) -> str:
 
 
 def _progress(parts: BriefParts) -> str:
-    """How many tasks are done: of the plan, and of this task's epic where it has one.
+    """Return how many tasks are done: of the plan, and of this task's epic if it has one.
 
-    This task never counts as done: that would be history.
+    This task never counts as done, because that would reveal its history.
     """
     if not parts.plan:
         return ""
@@ -183,7 +184,7 @@ def _acceptance_state(parts: BriefParts) -> str:
 
 
 def _changed(facts: Sequence[Fact]) -> str:
-    """The files that the finished tasks changed, each once, those of the newest commit first."""
+    """Return the files that finished tasks changed, each once, those of the newest commit first."""
     names = dict.fromkeys(one_line(name) for fact in facts for name in fact.files)
     listed = ""
     for name in names:

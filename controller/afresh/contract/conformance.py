@@ -1,7 +1,7 @@
 """The requirements on an agent's image, and the result of a conformance trial.
 
-The runner tries each requirement inside the image (`afresh.episode.conformance`); `afresh
-conformance` shows the findings. docs/how-to/agent-images.md is written from REQUIREMENTS.
+The runner tests each requirement inside the image (`afresh.episode.conformance`); `afresh
+conformance` shows the findings. docs/how-to/agent-images.md is generated from REQUIREMENTS.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How much a requirement matters, as RFC 2119 uses the words."""
+    """The level of a requirement, as in RFC 2119."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
 
 
 class CheckResult(StrEnum):
-    """The result for one requirement. Not tried: an earlier one failed, or it does not apply."""
+    """The result for one requirement. Not tested: an earlier one failed, or it does not apply."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -25,7 +25,7 @@ class CheckResult(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """`text` follows the level: "The image MUST ...". `remedy` says what to do where it fails."""
+    """One requirement. `text` follows the level: "The image MUST ..."; `remedy` says what to do."""
 
     id: str
     level: Level
@@ -50,7 +50,7 @@ class Findings:
 
     @property
     def conforms(self) -> bool:
-        """Whether every MUST passed or cannot apply."""
+        """Whether every MUST passed or does not apply."""
         musts = {item.id for item in REQUIREMENTS if item.level is Level.MUST}
         return bool(self.findings) and not any(
             finding.id in musts and finding.verdict is CheckResult.FAILED

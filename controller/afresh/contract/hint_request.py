@@ -1,7 +1,7 @@
-"""The bytes of a hint: one POST of a Report, and the parts of its answer.
+"""The bytes of a hint: one POST of a Report, and the parts of the response.
 
-Owns the request that a runner and a standby operator send, and how a certificate is pinned. Knows
-nothing of sockets.
+This module owns the request that a runner and a standby operator send, and the pin of a
+certificate. It does not know sockets.
 """
 
 import re
@@ -14,7 +14,7 @@ _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})[ \r]")
 
 
 def build_request(host: str, path: str, authorization: str, report: bytes, *more: str) -> bytes:
-    """Return the request with the fields `more`. Raises ValueError if a field cannot be sent."""
+    """Return the request, with the header lines `more`. Raises ValueError if it cannot be sent."""
     if not re.fullmatch(r"/[!-~]*", path):
         raise ValueError("the path of the report URL has a character that no request can hold")
     fields = [
@@ -32,7 +32,7 @@ def build_request(host: str, path: str, authorization: str, report: bytes, *more
 
 
 def status_of(answer: bytes) -> int:
-    """Return the status of an answer. Raises ValueError if it has none."""
+    """Return the status code of a response. Raises ValueError if it has none."""
     found = _STATUS.match(answer)
     if found is None:
         raise ValueError("the answer is not HTTP")
@@ -40,10 +40,10 @@ def status_of(answer: bytes) -> int:
 
 
 def body_of(answer: bytes) -> bytes:
-    """Return the body of an answer."""
+    """Return the body of a response."""
     return answer.partition(b"\r\n\r\n")[2]
 
 
 def pin_of(certificate: bytes) -> str:
-    """Return the pin of a certificate, which is given as DER: its SHA-256 in hexadecimal digits."""
+    """Return the pin of a DER certificate: its SHA-256 digest in hexadecimal digits."""
     return sha256(certificate).hexdigest()

@@ -1,7 +1,7 @@
 """Finds words about the past (S1-3, S1-5), with one list for people and a stricter one for agents.
 
-A person's words are reported to the person, and never refused. An agent's summary of its work
-reaches other agents only without sentences that could say how the work went. Pure.
+Words of a person are reported to the person, and never refused. From an agent's summary, sentences
+that could reveal how the work went are removed before other agents see it. Pure.
 """
 
 import re
@@ -53,15 +53,15 @@ _PATTERNS = (
 _HISTORY = re.compile("|".join(rf"\b(?:{item})\b" for item in _PATTERNS), re.IGNORECASE)
 
 
-# Packages are looked at often, and their directives seldom change.
+# Packages are checked often, and their directives seldom change.
 @lru_cache(maxsize=8192)
 def history_wording(text: str) -> str | None:
-    """Return the first words of `text` about the past, as they are written, or None."""
+    """Return the first words of `text` about the past, exactly as written, or None."""
     found = _HISTORY.search(" ".join(text.replace("\u2019", "'").split()))
     return found[0] if found else None
 
 
-# An agent does not need these words to say what exists now. Losing a fact is better than passing on
+# An agent can describe the present without these words. It is better to lose a fact than to reveal
 # history.
 _STRICT = re.compile(
     r"\b(?:attempt(?:s|ed|ing)?|previous(?:ly)?|prior|earlier|former(?:ly)?|again|"
@@ -78,14 +78,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[\r\n]+|\s+[-*\u2022\u2013\u2014]\s+")
 
 
 def without_history(text: str) -> str:
-    """Return as one line the sentences of an agent that cannot say how its work went."""
+    """Return, as one line, the sentences of an agent that cannot reveal how its work went."""
     kept = [one_line(part) for part in _SENTENCE.split(text) if part and not _may_tell(part)]
     line = " ".join(part for part in kept if part)
     return "" if _may_tell(line) else line
 
 
 def _may_tell(text: str) -> bool:
-    """Whether the text is about the past, judged by the characters that a reader sees."""
+    """Whether the visible characters of the text are about the past."""
     read = "".join(ch for ch in unicodedata.normalize("NFKD", text) if _is_read(ch))
     read = one_line(read.replace("\u2019", "'"))
     joined = re.sub(r"(?<=\w)[-.](?=\w\b)|(?<=\b\w) (?=\w\b)", "", read)
@@ -93,5 +93,5 @@ def _may_tell(text: str) -> bool:
 
 
 def _is_read(character: str) -> bool:
-    """Whether a reader sees the character, unlike Markdown's marks and those of zero width."""
+    """Whether the character is visible: not Markdown markup, and not of zero width."""
     return character not in "*_`~|\\" and unicodedata.category(character) not in ("Cf", "Mn", "Me")

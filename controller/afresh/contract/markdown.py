@@ -1,6 +1,6 @@
-"""Escapes any text for a Markdown file, so that it forges no heading, marker, image or HTML. Pure.
+"""Escapes text for Markdown, so that it cannot forge headings, markers, images or HTML. Pure.
 
-Lists stay lists, so that notes read well; everything else that could begin a block is escaped.
+Lists stay lists, so that notes are readable; everything else that could begin a block is escaped.
 """
 
 import re
@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"\s*(?:[#=>*+~`|:\[_-]|\d{1,9}(?=[.)]))")
 
 
 def escaped_line(text: str) -> str:
-    """Return `text` as one line of plain text, which changes nothing after it."""
+    """Return `text` as one line of plain text that does not affect the lines after it."""
     # HTML is all that could.
     return one_line(text).replace("\\", "\\\\").replace("<", "\\<")
 

@@ -1,4 +1,4 @@
-"""The Order: what one episode is to do. JSON in a pod annotation, read by the runner alone.
+"""The Order: the work of one episode. JSON in a pod annotation, read only by the runner.
 
 It holds no secret: credentials are mounted files (see `contract.pod_layout`).
 """
@@ -18,13 +18,13 @@ from afresh.contract.words import (
 
 ORDER_VERSION = 1
 ORDER_MAX_BYTES = 200 * 1024
-# If less than this is left of a token budget, no request to the model passes.
+# If less than this is left of a token budget, the gateway refuses every request to the model.
 LEAST_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who commits are by."""
+    """The author and committer of the commits."""
 
     name: str
     email: str
@@ -32,7 +32,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submodule:
-    """A submodule whose files are shown: its path in the repository, and where it comes from."""
+    """A submodule in the checkout: its path in the repository, and the URL to fetch it from."""
 
     path: str
     url: str
@@ -40,11 +40,10 @@ class Submodule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Where the work happens. Secret names are for messages only.
+    """The git repository of the episode. Secret names are for messages only.
 
-    With a `signing_secret_name` every commit for the branch is signed. With a `cache_claim_name` a
-    mirror is kept on that claim. With `lfs`, pointers of Git LFS are shown as the files that they
-    stand for.
+    With a `signing_secret_name`, every commit for the branch is signed. With a `cache_claim_name`,
+    a mirror is kept on that claim. With `lfs`, Git LFS pointers are replaced by their files.
     """
 
     url: str
@@ -68,9 +67,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
-    """The acceptance command that decides done, and the image that it runs in, for messages.
+    """The acceptance command, and the image in which it runs, for messages.
 
-    With `check` its program is looked for before the agent starts; a Report names what was found.
+    With a `check`, its program is looked for before the agent starts, and the Report returns the
+    key `check` if the program was found.
     """
 
     command: tuple[str, ...]
@@ -82,11 +82,11 @@ class Verify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One subtask as the episode needs it. `files` are globs; empty means any file.
+    """One subtask of the episode. `files` are globs; empty means any file.
 
     `marker_on_failure` is its marker after a failure that counts. `has_work_aside`: an earlier
-    episode may have left work on the subtask's side ref. `kept` is the verified commit that is kept
-    there because it could not be pushed.
+    episode may have left work on the subtask's side ref. `kept` is the verified commit on that ref
+    that could not be pushed to the branch.
     """
 
     id: str
@@ -104,10 +104,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLine:
-    """One line of the plan as the status has it when the Order is written.
+    """One line of the plan, from the status at the time when the Order is written.
 
-    `revision` is the subtask's in the spec; `epic` is empty if it has none. `commit` is the
-    recorded one of a subtask that is done.
+    `revision` is that of the subtask in the spec; `epic` is empty if it has none. `commit` is the
+    recorded commit of a subtask that is done.
     """
 
     id: str
@@ -150,12 +150,12 @@ def price_of(pricing: Iterable[Price], model: str) -> Price | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Which program does the work, how it reaches its model, and its limits.
+    """The agent program, its access to the model, and its limits.
 
-    Without `model_api` it speaks the one that is usual for the program. It is stopped before the
-    worktree and HOME together reach `disk_bytes`, and after `idle_seconds` without a sign of life.
-    The runner stops waiting for a model that sends nothing for `silence_seconds`. The provider runs
-    server tools for it only with `allows_server_tools`.
+    Without `model_api`, the program's default API is used. The agent is stopped before the worktree
+    and HOME together reach `disk_bytes`, and after it was idle for `idle_seconds`. The gateway
+    aborts a request if the model sends nothing for `silence_seconds`. The provider may run server
+    tools for the agent only with `allows_server_tools`.
     """
 
     adapter: AdapterName
@@ -176,7 +176,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What this episode may use of models; absent: no limit. US dollars are a decimal string."""
+    """The episode's share of the package's budget; absent: no limit. The cost is in US dollars."""
 
     max_tokens: int | None = None
     max_cost_usd: str | None = None
@@ -184,14 +184,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What one episode does: these subtasks, in this order, in one context of this agent.
+    """The work of one episode: these subtasks, in this order, in one context of this agent.
 
-    `episode` is the Job's name and `package` is `namespace/name`; neither is shown to the agent.
-    Without tasks it is a sync: the runner alone renders `plan` and pushes it. `push_check`: before
-    any agent starts, a commit that holds the plan alone shows whether the server takes a push. A
-    sync with it is a push probe: it pushes the work that is `kept`, or else such a commit. While
-    the agent works, the runner sends a Report that is not final every `hint_seconds`, only to a
-    server whose certificate has one of `report_pins`.
+    `episode` is the Job's name and `package` is `namespace/name`; the agent sees neither. An Order
+    without tasks is a sync: the runner renders `plan` and pushes it. `push_check`: before any agent
+    starts, the runner pushes a commit with only the plan, to find out whether the server accepts
+    pushes. A sync with `push_check` is a push probe: it pushes the `kept` work, or else such a
+    commit. While the agent works, the runner sends a Report that is not final every `hint_seconds`,
+    and only to a server whose certificate has one of `report_pins`.
     """
 
     episode: str

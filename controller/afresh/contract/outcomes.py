@@ -1,6 +1,6 @@
-"""The outcome table: what follows from each way in which an episode can end (design, section 3).
+"""The outcome table: the consequences of each way in which an episode can end (design, section 3).
 
-One row per outcome. Knows nothing of evidence: `core.history.classify` finds the outcome.
+One row per outcome. `core.history.classify` finds the outcome; this module does not know how.
 """
 
 from dataclasses import dataclass
@@ -17,20 +17,18 @@ class NextStep(StrEnum):
     REVIEW = "Review"  # a person decides
     RETRY = "Retry"  # a fresh agent, at once
     BACKOFF = "Backoff"  # a fresh agent, later
-    PROBE = (
-        "Probe"  # the package stalls; one episode now and then finds out whether it is corrected
-    )
+    PROBE = "Probe"  # the package stalls; at intervals, one episode tries again
     STOP = "Stop"  # the package fails until a limit is raised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
-    """What follows from an outcome.
+    """The consequences of one outcome.
 
-    `counts`: it is a failure of the subtask. `by_container`: the end of the agent's container may
-    explain it better, and then replaces it. `of_provider`: the model's provider causes it, and the
-    gate of the credential closes. `stalls`: a person has to correct something; until then the
-    package is Stalled and probes at intervals.
+    `counts`: it is a failure of the subtask. `by_container`: if the way in which the agent's
+    container ended explains more, that outcome replaces this one. `of_provider`: the model's
+    provider causes it, and the gate of the credential closes. `stalls`: a person has to correct
+    something; until then the package is Stalled and probes at intervals.
     """
 
     next: NextStep
@@ -71,9 +69,9 @@ TABLE: dict[Outcome, OutcomeRow] = {
     Outcome.CANCELLED: OutcomeRow(next=NextStep.RETRY),
 }
 
-# If several outcomes fit, the first of these counts. Success and Conflict are not here: Success
-# needs its own conditions, a Conflict is only known once everything else went well, and the branch
-# is found to be in use before anything else or after it.
+# If several outcomes apply, the first of these counts. Success and Conflict are not in the list:
+# Success has its own conditions, and a Conflict is found only after everything else has succeeded.
+# BranchInUse is found before everything else, or after it.
 PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.CANCELLED,
     Outcome.BUDGET_EXCEEDED,
@@ -96,17 +94,17 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.INFRASTRUCTURE,
 )
 
-# A model may be silent because of what this agent asked: after this many times in a row the package
-# stalls, instead of only waiting.
+# A model may be silent because of this agent's requests: after this many times in a row, the
+# package stalls instead of only waiting.
 MOST_SILENCES = 3
 
 BACKOFF_CAP = timedelta(seconds=300)
-# A wait for an external cause that lasts longer than this needs a person, and is tried at long
-# intervals (C6).
+# If a wait for an external cause lasts longer than this, a person is needed, and tries become rare
+# (C6).
 WAIT_BOUND = timedelta(hours=1)
 SLOW_PAUSE = timedelta(minutes=15)
 PROBE_SECONDS = 30
-# The longest limit of a provider is a month's.
+# The longest limit of a provider lasts a month.
 LONGEST_RESET = timedelta(days=32)
 
 
@@ -136,10 +134,10 @@ def reset_of(seconds: float | None, now: datetime) -> datetime | None:
 
 
 def whole_second(time: datetime) -> datetime:
-    """Return the next whole second, or `time` if it is one: statuses keep no fractions."""
+    """Return `time` rounded up to a whole second: statuses have no fractions."""
     return time.replace(microsecond=0) + timedelta(seconds=1 if time.microsecond else 0)
 
 
 def probe_after(failures: int) -> timedelta:
-    """Return the wait before a stalled package probes: 30 s, doubling to at most 300 s."""
+    """Return the wait before a stalled package probes: 30 s, doubled each time, at most 300 s."""
     return min(timedelta(seconds=PROBE_SECONDS * 2 ** min(failures - 1, 10)), BACKOFF_CAP)

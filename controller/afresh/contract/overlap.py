@@ -1,7 +1,7 @@
-"""Decides whether two lists of globs or paths may match the same file, by how they begin.
+"""Decides whether two lists of globs or paths may match the same file, by comparing their prefixes.
 
-Owns the bound on the paths that a conflict keeps. In doubt they overlap. Pure; the runner uses it
-too.
+In doubt, they overlap. This module also owns the bound on the paths that a conflict keeps. Pure;
+the runner uses it, too.
 """
 
 import re
@@ -11,20 +11,20 @@ ANY = "**"
 MOST_PATHS = 8
 LONGEST_PATH = 80
 _WILD = re.compile(r"[*?\[]")
-# Paths that every store and every message can hold unchanged.
+# Paths that can be stored and printed everywhere without changes.
 _PLAIN = re.compile(r"[\w ./@+=,:-]*", re.ASCII)
 
 
 def overlap(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether a file may match both."""
+    """Whether some file may match both lists."""
     begins = [_begin(item) for item in others]
     return any(_meet(_begin(item), begin) for item in some for begin in begins)
 
 
 def bounded(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return few and short paths: long or odd ones, and those of too many, are cut to `...**`.
+    """Return a small number of short globs that match at least `paths`.
 
-    The result may match more files than `paths`, never fewer.
+    Long or unusual paths, and paths beyond the limit, are cut to a prefix with `**`.
     """
     found = sorted({_short(path) for path in paths})
     if len(found) > MOST_PATHS:
@@ -33,7 +33,7 @@ def bounded(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _begin(glob: str) -> tuple[str, bool]:
-    """Return how every match begins, and whether that is a whole name."""
+    """Return the prefix of every match, and whether it is a complete name."""
     wild = _WILD.search(glob)
     return (glob[: wild.start()], False) if wild else (glob.rstrip("/"), True)
 
@@ -42,7 +42,7 @@ def _meet(one: tuple[str, bool], other: tuple[str, bool]) -> bool:
     (short, is_whole), (long, _) = sorted((one, other), key=lambda item: len(item[0]))
     if not long.startswith(short):
         return False
-    # A whole name matches itself, and if it is a folder, its content.
+    # A complete name matches itself and, if it is a folder, its content.
     return not is_whole or long == short or long[len(short)] == "/"
 
 

@@ -1,6 +1,7 @@
 """The plan as a file on the branch: `.afresh/PLAN.md`.
 
-Owns its text form: rendering, reading, changing one marker, and its digest. Pure; decides nothing.
+This module owns the text form of the plan: rendering, parsing, changing one marker, and the digest.
+Pure.
 """
 
 import hashlib
@@ -27,13 +28,13 @@ class Plan:
 
 
 def render(plan: Plan) -> str:
-    """Return the plan as Markdown. Any text is one line of it and cannot look like another."""
+    """Return the plan as Markdown. Each text is escaped, so that it cannot forge another line."""
     lines = [_line(line) for line in plan.lines]
     return f"# {escaped_line(plan.goal) or 'Plan'}\n\n{NOTE}\n\n" + "".join(lines)
 
 
 def parse(text: str) -> Plan:
-    """Read a rendered plan; lines that are not a subtask's are ignored."""
+    """Parse a rendered plan. Lines that do not describe a subtask are ignored."""
     heading, *rest = text.splitlines() or [""]
     found = (_LINE.fullmatch(line) for line in rest)
     return Plan(
@@ -47,7 +48,7 @@ def parse(text: str) -> Plan:
 
 
 def with_marker(text: str, subtask: str, marker: Marker) -> str:
-    """Return `text` with the marker of one subtask changed and every other byte kept.
+    """Return `text` with the marker of one subtask changed, and all other bytes unchanged.
 
     Raises KeyError if the plan has no such subtask.
     """
@@ -61,7 +62,7 @@ def with_marker(text: str, subtask: str, marker: Marker) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the digest by which two plans are compared: `sha256:` and hexadecimal digits."""
+    """Return the digest for comparing two plans: `sha256:` and hexadecimal digits."""
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 

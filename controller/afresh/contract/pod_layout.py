@@ -1,10 +1,10 @@
-"""Names and paths inside the episode's pod: what the pod's builder and the runner must agree on."""
+"""Names and paths inside the episode's pod, which the pod's builder and the runner share."""
 
 RUNNER = "runner"
 AGENT = "agent"
 VERIFY = "verify"
 
-# The runner's own; never mounted anywhere else.
+# Only the runner mounts these.
 GIT_DIR = "/afresh/git"
 PODINFO_DIR = "/afresh/podinfo"
 ORDER_FILE = f"{PODINFO_DIR}/order"
@@ -34,7 +34,7 @@ CHECKOUT = "/afresh/checkout"
 
 GATEWAY_PORT = 8787
 
-# Labels and annotations on everything that the operator makes.
+# Labels and annotations on all objects that the operator creates.
 LABEL_PACKAGE = "afresh.dev/package"
 LABEL_SUBTASK = "afresh.dev/subtask"
 LABEL_ATTEMPT = "afresh.dev/attempt"
@@ -42,7 +42,7 @@ LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGED_BY = "afresh"
 ANNOTATION_ORDER = "afresh.dev/order"
 ANNOTATION_PASSWD = "afresh.dev/passwd"
-# What the operator must know of an episode if only its Job or pod is left.
+# The facts about an episode that the operator needs if only its Job or pod is left.
 ANNOTATION_BATCH = "afresh.dev/batch"
 ANNOTATION_MODE = "afresh.dev/context-mode"
 ANNOTATION_GENERATIONS = "afresh.dev/generations"
@@ -52,5 +52,5 @@ ANNOTATION_GATE = "afresh.dev/gate"
 ANNOTATION_BUDGET = "afresh.dev/budget"
 ANNOTATION_PLAN = "afresh.dev/plan"
 LABEL_AGENT_CLASS = "afresh.dev/agent-class"
-# The MAC by which the operator recognizes what it made.
+# The MAC by which the operator recognizes the objects that it created.
 ANNOTATION_SEAL = "afresh.dev/seal"

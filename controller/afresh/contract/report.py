@@ -1,7 +1,7 @@
 """The Report: the result of one episode, as the runner's termination message and as a hint.
 
-At most REPORT_MAX_BYTES of JSON. Fields that decide come before texts; `fit` cuts texts first and
-never in the middle of JSON.
+It is at most REPORT_MAX_BYTES of JSON. `fit` shortens texts before fields on which decisions
+depend, and the result is always valid JSON.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from afresh.contract.words import Outcome, ProviderFault, PushRefusal
 
 REPORT_VERSION = 1
 REPORT_MAX_BYTES = 3072
-# In place of a subtask in the result of a sync, which has one only if it failed.
+# The id in the result of a sync, which has a result only if it failed.
 SYNC_ID = ""
 ANY_PATH = ("**",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens and costs of the model's answers.
+    """The tokens and cost of the model's answers.
 
-    `cost_usd` is a decimal string, absent without a price.
+    `cost_usd` is in US dollars, as a decimal string; absent without a price.
     """
 
     turns: int = 0
@@ -35,7 +35,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """How the acceptance command ended; exit code 124 stands for its time limit."""
+    """The result of the acceptance command; exit code 124 means that it reached its time limit."""
 
     exit_code: int
     duration_seconds: float
@@ -47,7 +47,7 @@ class Unpushed:
     """Why a push did not reach the branch, and where its commit is.
 
     `refusal` is absent if the server refused nothing. `kept` is the verified commit on the
-    subtask's side ref. `conflicts` are paths that others changed at the same time; `**`: any.
+    subtask's side ref. `conflicts` are paths that others changed at the same time; `**` means any.
     """
 
     refusal: PushRefusal | None = None
@@ -57,12 +57,12 @@ class Unpushed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How the episode ended for one subtask, and its share of the episode's usage.
+    """How the episode ended for one subtask, and the subtask's share of the episode's usage.
 
-    `summary` is what the agent says of its work, for people. `peak_input_tokens` is the largest
-    input of one request, and `peak_input_percent` the highest share of a model's context window, if
-    that is known. `unpushed` describes a push that failed. `is_servers`: the git server fails for
-    every package of the repository.
+    `summary` is the agent's own summary of its work, for people. `peak_input_tokens` is the largest
+    input of one request, and `peak_input_percent` the highest percentage of a model's context
+    window, if that is known. `unpushed` describes a push that failed. `is_servers`: the git server
+    fails for every package of the repository.
     """
 
     id: str
@@ -85,14 +85,14 @@ class Result:
 class Report:
     """The result of an episode.
 
-    `final` is false while the episode runs: after a kill, the termination message then shows how
-    far it came. A result with a commit counts at once: the commit is on the branch. A subtask
-    without a result in a final Report was not begun. `missing` are commits that the Order names and
-    the repository lacks; there may be more. `phases` are seconds since the epoch, by name (see
-    PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` the
-    provider's last failure, if there was one. `push_passed`: the server has taken a push to the
-    branch. `programs` are the checks of the Order that have found theirs. `answered`: the model's
-    provider has given a whole answer.
+    `final` is false while the episode runs: if the runner is killed, the termination message shows
+    how far it came. A result with a commit counts at once, because the commit is on the branch. A
+    subtask without a result in a final Report was not begun. `missing` are commits that the Order
+    names and the repository lacks; there may be more. `phases` are seconds since the epoch, by name
+    (see PHASES). `not_before` is the provider's reset time in seconds since the epoch, `fault` the
+    provider's last failure, if there was one. `push_passed`: the server accepted a push to the
+    branch. `programs` are the checks of the Order whose program was found. `answered`: the model's
+    provider has sent at least one complete answer.
     """
 
     episode: str
@@ -113,8 +113,8 @@ class Report:
     version: int = REPORT_VERSION
 
 
-# In the order in which an episode with one subtask reaches them; of a batch, the last one's, where
-# `pushed` is of the last push.
+# In the order in which an episode with one subtask reaches them. A batch reports those of its last
+# subtask, and `pushed` for the last push.
 PHASES = (
     "runnerStarted",
     "prepared",
@@ -132,9 +132,9 @@ PHASES = (
 def fit(report: Report, limit: int = REPORT_MAX_BYTES) -> str:
     """Return the report as JSON of at most `limit` bytes, cutting texts by priority.
 
-    Ids, outcomes and commits are never cut. Usage by subtask goes after all texts, and revisions
-    last: the Order has them. Raises ContractError if even that is too large, which a batch of 25
-    subtasks is not.
+    Ids, outcomes and commits are never cut. After all texts, the usage by subtask is dropped, and
+    last the revisions, which the Order has, too. Raises ContractError if even the rest is too
+    large; the rest of a batch of 25 subtasks is not.
     """
     for cut in _cuts(report):
         text = codec.dumps(cut)
@@ -144,7 +144,7 @@ def fit(report: Report, limit: int = REPORT_MAX_BYTES) -> str:
 
 
 def parse(text: str) -> Report:
-    """Parse a termination message or a hint. Raises ContractError."""
+    """Parse a termination message or a hint. Raises ContractError if it is not a valid Report."""
     return codec.loads(Report, text)
 
 
@@ -165,9 +165,9 @@ def _cuts(report: Report) -> Iterator[Report]:
 
 
 def _decided(report: Report, *, with_usage: bool = False) -> Report:
-    """Return the report with only the decisive fields in its results.
+    """Return the report with only the fields of its results on which decisions depend.
 
-    Kept besides: their usage, if wanted, and the message of the one that failed.
+    The message of the failed result is kept, too, and with `with_usage` the usage of each.
     """
     return replace(
         report,
@@ -187,7 +187,7 @@ def _decided(report: Report, *, with_usage: bool = False) -> Report:
 
 
 def _without_paths(unpushed: Unpushed | None) -> Unpushed | None:
-    """Return it with `**` (any path) in place of its conflicts' paths."""
+    """Return `unpushed` with `**`, which means any path, in place of the paths of its conflicts."""
     if unpushed is None or not unpushed.conflicts:
         return unpushed
     return replace(unpushed, conflicts=ANY_PATH)
@@ -195,7 +195,7 @@ def _without_paths(unpushed: Unpushed | None) -> Unpushed | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sizes:
-    """How many characters are left of each kind of text; a failure's message is kept longest."""
+    """How many characters of each kind of text are kept; a failure's message is cut last."""
 
     log: int = 0
     tail: int = 0

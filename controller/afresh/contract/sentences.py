@@ -1,7 +1,7 @@
 """Builds messages and shortens them; the remedy is cut last.
 
-A message is one sentence, "fact; remedy.", and may have details after it: the words of a server, a
-program or an agent, of any length. Pure; knows no particular message.
+A message is one sentence, "fact; remedy.", which may be followed by details: text of any length
+from a server, a program or an agent. Pure; this module does not know any particular message.
 """
 
 import bisect
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 DETAILS = " Details: "
 ELLIPSIS = "…"
-# Fewer characters of the details would say nothing.
+# Fewer characters of the details would be useless.
 LEAST = 24
 
 Size = Callable[[str], int]
 
 
 def with_details(sentence: str, details: str) -> str:
-    """Return `sentence` with `details`, if there are any.
+    """Return `sentence`, followed by `details` if there are any.
 
-    Quoted text in the sentence cannot be mistaken for the beginning of the details.
+    Quoted text in the sentence is changed so that it does not look like the beginning of details.
     """
     plain = sentence.replace(DETAILS, " Details; ")
     return f"{plain}{DETAILS}{details}" if details else plain
@@ -30,10 +30,10 @@ def sentence_of(message: str) -> str:
 
 
 def fitted(message: str, limit: int, size: Size = len) -> str:
-    """Return the message in at most `limit`, measured by `size`.
+    """Return the message, shortened to at most `limit` as measured by `size`.
 
-    First the details are cut in the middle, then left out, then the fact before the remedy is cut
-    in the middle.
+    First the details are cut in the middle, then dropped; then the fact before the remedy is cut in
+    the middle.
     """
     if size(message) <= limit:
         return message
@@ -51,7 +51,7 @@ def fitted(message: str, limit: int, size: Size = len) -> str:
 
 
 def without_middle(text: str, limit: int, size: Size = len) -> str:
-    """Return the beginning and the end of `text`, in at most `limit`."""
+    """Return the beginning and the end of `text`, in at most `limit` as measured by `size`."""
     if size(text) <= limit:
         return text
     room = limit - size(ELLIPSIS)
@@ -64,6 +64,6 @@ def without_middle(text: str, limit: int, size: Size = len) -> str:
 
 
 def _fitting(text: str, limit: int, size: Size) -> int:
-    """Return how many of the first characters fit into `limit`."""
+    """Return how many of the first characters fit into `limit` as measured by `size`."""
     sizes = range(1, min(len(text), limit) + 1)
     return bisect.bisect_right(sizes, limit, key=lambda count: size(text[:count]))

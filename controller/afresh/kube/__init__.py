@@ -1,1 +1,1 @@
-"""Everything that talks to Kubernetes: observe, apply, write status, wake the loop."""
+"""Everything that talks to Kubernetes: observing, applying, writing status, waking the loop."""

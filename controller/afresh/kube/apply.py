@@ -1,4 +1,4 @@
-"""Performs the actions of a decision. Nothing else changes more than status and Events."""
+"""Performs the actions of a decision. All other modules change only status and Events."""
 
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -32,7 +32,7 @@ from afresh.manifests.subtask import build_subtask
 
 @dataclass
 class Applier:
-    """Turns actions into API calls. Each may be repeated, because names are deterministic."""
+    """Performs actions as API calls. Each may be repeated, because names are deterministic."""
 
     kube: Kube
     cache: Cache
@@ -98,7 +98,7 @@ class Applier:
         gates = {(item["namespace"], item["secretName"]): item for item in status.get("gates", [])}
         known = gates.pop(mine, None)
         if (Gate.model_validate(known) if known else None) != action.known:
-            raise ConflictError(f"the gate of the Secret {action.secret_name} has changed")
+            raise ConflictError(f"the gate of the Secret {action.secret_name} was changed")
         if action.gate:
             gates[mine] = action.gate.to_manifest()
         changed = {**status, "gates": list(gates.values())}
@@ -114,15 +114,15 @@ class Applier:
             made = await self.kube.get(kind, namespace, body["metadata"]["name"])
             if _is_foreign(made) or self._is_strange(kind, made, body):
                 raise RefusedError(
-                    f"{made['kind']} {made['metadata']['name']} is there already and is not this "
-                    "package's; delete it."
+                    f"{made['kind']} {made['metadata']['name']} already exists and does "
+                    "not belong to this package; delete it."
                 ) from error
             if _identity(made) != _identity(body) or "deletionTimestamp" in made["metadata"]:
                 raise
         self.cache.put(kind, made)
 
     def _is_strange(self, kind: Resource, made: Manifest, body: Manifest) -> bool:
-        """Whether somebody else created it under a name of this package."""
+        """Whether somebody else created the object `made` under a name of this package."""
         of_package = _identity(made)[0] == _identity(body)[0]
         is_going = "deletionTimestamp" in made["metadata"]
         return kind is JOBS and of_package and not is_going and self.cache.is_strange(kind, made)
@@ -142,14 +142,14 @@ def _class_of(seen: Observed) -> AgentClass:
 
 
 def _is_foreign(made: Manifest) -> bool:
-    """Whether only a person can remove it; the leftovers of a deleted package are collected."""
+    """Whether only a person can remove it. Kubernetes removes those of a deleted package."""
     metadata = made["metadata"]
     owners = {owner["kind"] for owner in metadata.get("ownerReferences", [])}
     return "WorkPackage" not in owners and "deletionTimestamp" not in metadata
 
 
 def _identity(body: Manifest) -> tuple[str | None, ...]:
-    """The fields that must be equal for an existing object to count as the one asked for."""
+    """Return the fields in which an existing object must equal the one to create."""
     metadata = body["metadata"]
     owners = metadata.get("ownerReferences", [])
     return (

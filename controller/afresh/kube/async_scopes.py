@@ -11,7 +11,7 @@ from afresh.kube.listener import Listener
 
 @asynccontextmanager
 async def serving(listener: Listener, port: int) -> AsyncIterator[None]:
-    """Listen on all addresses. Clients that are still there at the end are cut off."""
+    """Listen on all addresses. Connections that are open at the end are closed."""
     try:
         listener.open(port)
         yield
@@ -21,7 +21,7 @@ async def serving(listener: Listener, port: int) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def while_open(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a task beside the block, and cancel it at its end."""
+    """Run a task while the block runs, and cancel it at the end of the block."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -32,7 +32,7 @@ async def while_open(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-    """Do `work` unless `stop` is set before its end; return whether it was done."""
+    """Run `work` until it ends or `stop` is set; return whether it ended."""
     task = asyncio.create_task(work)
     stopped = asyncio.create_task(stop.wait())
     try:

@@ -1,8 +1,8 @@
 """Finds the packages that share a branch, and the one that owns it (S1-11).
 
-An index over the WorkPackages that the cache knows: finding a package's rival costs the same
-however many packages there are. It reads raw objects, because one that cannot be parsed may hold a
-branch too.
+An index of the WorkPackages in the cache: the cost to find a package's rival does not depend on the
+number of packages. It reads raw objects, because a package that cannot be parsed may own a branch,
+too.
 """
 
 from bisect import bisect_left, insort
@@ -19,12 +19,12 @@ from afresh.kube.resources import Manifest
 Place = tuple[str, str, str]
 """Namespace, normalized URL and branch."""
 Order = tuple[bool, str, str]
-"""Who comes first has the least."""
+"""The sort key for claims: the package with the smallest one owns the branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """One package's claim to its branch; only one that `holds` excludes others."""
+    """One package's claim to its branch. Only a claim that `holds` excludes others."""
 
     name: str
     place: Place
@@ -33,7 +33,7 @@ class _Claim:
 
 
 class Branches:
-    """The claims of the packages, by place. For use within one event loop."""
+    """The claims of the packages, by place. It must be used within one event loop."""
 
     def __init__(self) -> None:
         self._claims: dict[tuple[str, str], _Claim] = {}
@@ -65,7 +65,7 @@ class Branches:
             del self._holding[known.place]
 
     def rival(self, namespace: str, name: str) -> str | None:
-        """Return the name of the package that owns the branch; None: this one may have it."""
+        """Return the name of the package that owns the branch; None: this one may use it."""
         mine = self._claims.get((namespace, name))
         holding = self._holding.get(mine.place) if mine else None
         if mine is None or not holding:

@@ -1,7 +1,7 @@
 """The operator's view of the cluster: the newest known version of every object that it watches.
 
-Fed by the watch and by the answers to the operator's own writes. Keeps no history and decides
-nothing. For use within one event loop.
+The watch and the responses to the operator's own writes update it. It has no history, makes no
+decisions, and must be used within one event loop.
 """
 
 from collections import defaultdict
@@ -41,12 +41,12 @@ LARGE = (ANNOTATION_ORDER, ANNOTATION_PASSWD)
 # Kinds that others refer to come first.
 WATCHED = (AGENT_CLASSES, NETWORK_POLICIES, WORK_PACKAGES, SUBTASKS, JOBS, PODS)
 OURS = f"{LABEL_MANAGED_BY}={MANAGED_BY}"
-"""The label selector of what the operator made."""
-# Anybody may set the label on a Job or a pod; admission policies protect the package's.
+"""The label selector of all objects that the operator created."""
+# Anybody may set that label on a Job or a pod; admission policies protect the package's label.
 OF_PACKAGES = f"{OURS},{LABEL_PACKAGE}"
-"""The label selector of the Jobs and pods that the operator made."""
+"""The label selector of the Jobs and pods that the operator created."""
 SELECTORS = {NETWORK_POLICIES: OURS, JOBS: OF_PACKAGES, PODS: OF_PACKAGES}
-"""What of a kind is watched; of the others everything, for they are the operator's own kinds."""
+"""The label selector of each watch. All objects of the operator's own kinds are watched."""
 
 
 class Cache:
@@ -86,7 +86,7 @@ class Cache:
             self._children[kind, package].add(name)
 
     def drop(self, kind: Resource, body: Manifest) -> None:
-        """Forget an object that is gone."""
+        """Remove an object that was deleted."""
         name = name_of(body)
         known = self._objects[kind].get(name)
         if known and _uid(known) != _uid(body):
@@ -105,20 +105,20 @@ class Cache:
             self.waits.drop(Key(*name))
 
     def is_strange(self, kind: Resource, body: Manifest) -> bool:
-        """Whether a Job or a pod is not one that the operator made, whatever its labels say."""
+        """Whether a Job or a pod was not created by the operator, whatever its labels say."""
         known = self._objects[kind].get(name_of(body))
         if known and _uid(known) == _uid(body):
             return _uid(body) in self._strange
         return self._seal.is_broken(kind, body)
 
     def keep_hint(self, job: str, pod: str, report: Report) -> None:
-        """Keep what the runner in `pod` has reported (both by UID), until the Job is gone."""
+        """Keep the Report of the runner in `pod` until the Job (both by UID) is deleted."""
         known = self._hints.get(job)
         if known is None or known[0] != pod or not known[1].final:
             self._hints[job] = (pod, report)
 
     def hint(self, job: str, pod: str | None) -> Report | None:
-        """Return the last hint from that pod of the Job; None: from any of its pods."""
+        """Return the last hint for the Job from `pod`; if that is None, from any of its pods."""
         known = self._hints.get(job)
         return known[1] if known and pod in (None, known[0]) else None
 
@@ -150,7 +150,7 @@ class Cache:
         yield from [job for name, job in list(self.claims.items()) if name not in known]
 
     def get(self, kind: Resource, namespace: str, name: str) -> Manifest | None:
-        """Return one object, if it is known. Cluster-scoped kinds have the namespace ""."""
+        """Return one object, or None if it is unknown. Cluster-scoped kinds have namespace ""."""
         return self._objects[kind].get((namespace, name))
 
     def children(self, kind: Resource, package: Key) -> list[Manifest]:
@@ -163,9 +163,9 @@ class Cache:
         return iter(list(self._objects[kind].values()))
 
     def retain(self, kind: Resource, uids: set[str], version: int) -> list[Manifest]:
-        """Forget and return the objects that are missing from a list made at `version`.
+        """Remove and return the objects that are missing from a list made at `version`.
 
-        After a watch restarts, it does not report what was deleted in between.
+        A watch that was restarted does not report the deletions in between.
         """
         self._gone[kind].clear()
         gone = [
@@ -192,7 +192,7 @@ class Cache:
             self._in_line[_line_of(body)].add(name)
 
     def _note_strange(self, kind: Resource, body: Manifest) -> None:
-        """Check now: the cached copy has no pod template."""
+        """Record whether the object is strange. The cached copy has no pod template to check."""
         if kind in (JOBS, PODS) and self._seal.is_broken(kind, body):
             self._strange.add(_uid(body))
             if kind is JOBS:
@@ -207,7 +207,7 @@ class Cache:
             self._unfinished.add(name)
 
     def _unindex(self, kind: Resource, known: Manifest) -> None:
-        """Take an object out of the index under the label that it was known with."""
+        """Remove an object from the index of the label that it had before."""
         if kind is WORK_PACKAGES:
             line = _line_of(known)
             self._in_line[line].discard(name_of(known))
@@ -223,7 +223,7 @@ class Cache:
 
 
 def has_ended(job: Manifest) -> bool:
-    """Whether the Job has a condition that says it is Complete or Failed."""
+    """Whether the Job has the condition Complete or Failed."""
     conditions = job.get("status", {}).get("conditions", [])
     return any(item["type"] in ENDS and item["status"] == "True" for item in conditions)
 
@@ -251,7 +251,7 @@ def package_of(body: Manifest) -> Key | None:
 
 
 def _slim(kind: Resource, body: Manifest) -> Manifest:
-    """Leave out what no decision reads: Orders and pod templates are large."""
+    """Return the object without parts that no decision reads, such as Orders and pod templates."""
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     slim: dict[str, Any] = {**body, "metadata": metadata}
     if kind is WORK_PACKAGES:  # the only record of who gave guidance, skipped and retried

@@ -11,8 +11,8 @@ import ssl
 from afresh.contract.hint_request import pin_of
 from afresh.kube.errors import ConfigurationError
 
-# The operator's image has openssl anyway, for ca-certificates. An X.509 library would be one more
-# compiled dependency, for one key every few months.
+# The operator's image has openssl for ca-certificates. An X.509 library would be an additional
+# compiled dependency for one key every few months.
 MAKE = (
     "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
     "-batch", "-days", "36500", "-subj", "/CN=afresh-operator",
@@ -24,7 +24,7 @@ _BEGIN = "-----BEGIN CERTIFICATE-----"
 
 
 async def make_key() -> str:
-    """Return a new key. Raises ConfigurationError where openssl makes none."""
+    """Return a new key. Raises ConfigurationError if openssl fails."""
     try:
         process = await asyncio.create_subprocess_exec(
             *MAKE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
@@ -37,7 +37,7 @@ async def make_key() -> str:
         key = made.decode("ascii")
         pin_of_key(key)
     except (TimeoutError, ValueError) as error:
-        raise ConfigurationError("openssl made no key for the report endpoint") from error
+        raise ConfigurationError("openssl created no key for the report endpoint") from error
     finally:
         if process.returncode is None:
             process.kill()
@@ -46,17 +46,17 @@ async def make_key() -> str:
 
 
 def pin_of_key(key: str) -> str:
-    """Return the pin of the key's certificate. Raises ValueError."""
+    """Return the pin of the key's certificate. Raises ValueError if the text has none."""
     return pin_of(ssl.PEM_cert_to_DER_cert(key[key.find(_BEGIN) :].strip()))
 
 
 def server_context(key: str) -> ssl.SSLContext:
-    """Return what a server needs to answer with the key. Raises ValueError if it is none."""
+    """Return the TLS context of a server with the key. Raises ValueError if the key is invalid."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # TLS 1.3 has no renegotiation, and both ends are ours.
+    # TLS 1.3 has no renegotiation, and both ends are programs of Afresh.
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
-    # The key is never in a file system: the library reads it from a file without a name.
+    # The key is never written to a file system: the library reads it from an anonymous file.
     file = os.memfd_create("key")
     try:
         os.write(file, key.encode())
@@ -69,7 +69,7 @@ def server_context(key: str) -> ssl.SSLContext:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return what a client needs that checks the certificate by its pin."""
+    """Return the TLS context of a client that compares the certificate with a pin."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

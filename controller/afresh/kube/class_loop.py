@@ -1,6 +1,6 @@
-"""One step for one AgentClass: read it, and write its conditions where they have changed.
+"""One step for one AgentClass: read it, and write its conditions if they have changed.
 
-Owns `status.conditions` of a class. The gates beside them are the packages' (`apply`).
+This module owns `status.conditions` of a class. `apply` writes `status.gates` for the packages.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def class_key(body: Manifest) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class ClassLoop:
-    """The steps for AgentClasses. It keeps no state between steps."""
+    """The loop's body for AgentClasses. It has no state between steps."""
 
     kube: Kube
     cache: Cache

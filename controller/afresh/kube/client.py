@@ -1,6 +1,6 @@
 """A small client of the API server: plain dicts in and out, few verbs, errors translated once.
 
-Owns the connection. Knows nothing of what the objects mean.
+This module owns the connection; it does not interpret the objects.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from afresh.kube.kubeconfig import access
 from afresh.kube.resources import Manifest, Resource
 from afresh.metrics import registry
 
-# The commands' name in managedFields.
+# The name of the command line program in managedFields.
 CLI_MANAGER = "afresh-cli"
 TIMEOUT_SECONDS = 30
 NO_ANSWER = "no answer in time"
@@ -37,7 +37,7 @@ ENDLESS = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
 
 
 class Kube:
-    """The API server, as the operator's ServiceAccount or the user's kubeconfig may use it."""
+    """The API server, with the permissions of the ServiceAccount or of the user's kubeconfig."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class Kube:
         self.namespace = namespace
         """The namespace of the kubeconfig's context or of the pod; "default" if neither has one."""
         self.write_seconds: Callable[[], float] = lambda: math.inf
-        """For how long this process may still write; no request that writes takes longer."""
+        """For how many seconds this process may still write; no writing request takes longer."""
 
     @classmethod
     async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
-        """Connect by `kubeconfig`, or the user's own where there is one; else as the pod's account.
+        """Connect with `kubeconfig`, else the user's own one, else the pod's ServiceAccount.
 
-        Raises ConfigurationError if none of them tells how.
+        Raises ConfigurationError if there is none of them.
         """
         settings, namespace, refreshing = await access(kubeconfig, context)
         return cls(client.ApiClient(configuration=settings), namespace or "default", refreshing)
@@ -68,7 +68,7 @@ class Kube:
             self._refreshing.cancel()
         session = self._api.rest_client.pool_manager
         if session and session.connector:
-            # A TLS shutdown would outlive the event loop of a short command.
+            # A complete TLS shutdown would outlast the event loop of a short command.
             await session.connector.close(abort_ssl=True)
         await self._api.close()
 
@@ -87,9 +87,9 @@ class Kube:
     async def pages(
         self, resource: Resource, namespace: str | None, **selectors: str
     ) -> AsyncIterator[tuple[list[Manifest], int]]:
-        """Yield the objects that match in pages, each with the version as of which they all do.
+        """Yield the matching objects in pages, each with the resource version of the whole list.
 
-        Raises UnavailableError when the pages take so long that the server has forgotten that
+        Raises UnavailableError if the pages take so long that the server no longer has that
         version.
         """
         query = {**selectors, "limit": str(PAGE_SIZE)}
@@ -104,9 +104,9 @@ class Kube:
             query["continue"] = metadata["continue"]
 
     async def lines(self, path: str, query: dict[str, str]) -> AsyncGenerator[str]:
-        """Yield the lines of a watch or a log as they come, until the server ends it.
+        """Yield the lines of a watch or a log as they arrive, until the server ends it.
 
-        Raises KubeError: UnavailableError too where the connection is lost on the way.
+        Raises KubeError; if the connection is lost, UnavailableError.
         """
         answer = await self._open(ApiRequest(path=path, query=query), ENDLESS)
         rest = b""
@@ -128,13 +128,13 @@ class Kube:
             yield rest.decode(errors="replace")
 
     async def create(self, resource: Resource, namespace: str | None, body: Manifest) -> Manifest:
-        """Create an object and return it. Raises ConflictError if the name is taken."""
+        """Create an object and return it. Raises ConflictError if the name is already in use."""
         return await self.ask(ApiRequest(method="POST", path=resource.path(namespace), body=body))
 
     async def replace_part(
         self, resource: Resource, old: Manifest, part: str, value: Any
     ) -> Manifest:
-        """Replace `spec` or `status` of the object that was read as `old`; return the new one.
+        """Replace `spec` or `status` of the object that was read as `old`; return the new object.
 
         Raises ConflictError if the object has changed since, so that no outdated decision is
         written.
@@ -169,7 +169,7 @@ class Kube:
         )
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete the object of this UID, and in the background what it owns; it may be gone."""
+        """Delete the object with this UID, if it exists, and in the background what it owns."""
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -205,7 +205,7 @@ class Kube:
         return parsed
 
     async def _open(self, asked: ApiRequest, patience: float | aiohttp.ClientTimeout) -> Any:
-        """Return an answer whose body is not read yet. Raises KubeError for an error status."""
+        """Return a response whose body is not read yet. Raises KubeError for an error status."""
         method, path = asked.method, asked.path
         request = await self._api.param_serialize(
             method,
@@ -218,7 +218,7 @@ class Kube:
         if method != "GET":  # checked last: the process may have been suspended until here
             patience = min(TIMEOUT_SECONDS, self.write_seconds())
             if patience <= 0:
-                raise NotLeaderError(f"{method} {path}: this operator is not the leader any more")
+                raise NotLeaderError(f"{method} {path}: this operator is no longer the leader")
         code = "<error>"
         try:
             answer = await self._api.call_api(*request, _request_timeout=patience)

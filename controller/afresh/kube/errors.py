@@ -4,7 +4,7 @@ import json
 
 
 class KubeError(Exception):
-    """The API server did not do what was asked."""
+    """A request to the API server failed."""
 
 
 class ConfigurationError(KubeError):
@@ -16,23 +16,23 @@ class NotFoundError(KubeError):
 
 
 class ConflictError(KubeError):
-    """The object exists already, or has changed since it was read."""
+    """The object already exists, or has changed since it was read."""
 
 
 class RefusedError(KubeError):
-    """The request is refused and repeating it is useless: invalid, forbidden, over quota."""
+    """The request was refused and must not be repeated: it is invalid, forbidden or over quota."""
 
 
 class UnavailableError(KubeError):
-    """The API server cannot answer now."""
+    """The API server cannot answer at this time."""
 
 
 class NotLeaderError(KubeError):
-    """Nothing was written, because another operator may be at work by now."""
+    """Nothing was written, because another operator may be the leader now."""
 
 
 class UnreadableError(Exception):
-    """A stored object is not of a form that this version can read; the message says what."""
+    """This version cannot read a stored object; the message names the object and the cause."""
 
 
 def translated(method: str, path: str, status: int, body: bytes | str | None) -> KubeError:

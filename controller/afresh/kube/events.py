@@ -16,7 +16,7 @@ MESSAGE_LENGTH = 1000
 async def write_event(
     kube: Kube, about: Manifest, note: Note, now: datetime, *, related: Manifest | None = None
 ) -> None:
-    """Write one Event about an object, and a `related` one. Writing it again changes nothing."""
+    """Write one Event about an object and a `related` one. It is idempotent."""
     metadata = about["metadata"]
     stamp = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
     of = (metadata["uid"], note.subtask or "", note.reason, note.message, stamp)

@@ -1,7 +1,7 @@
 """The kopf shell: list and watch, and nothing else. The only file that knows kopf.
 
-Every handler puts what it saw into the cache and a key into the queue; it awaits nothing and
-decides nothing. kopf swallows errors of `on.event` handlers, so they must not fail.
+Every handler puts the object into the cache and a key into the queue. It awaits nothing and makes
+no decisions. kopf ignores errors of `on.event` handlers, so the handlers must not fail.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class NullDiffBase(kopf.DiffBaseStorage):
         return {}
 
     def fetch(self, *, body: Any) -> Any:  # noqa: ARG002
-        """Return no former essence."""
+        """Return None: no earlier essence is stored."""
         return None
 
     def store(self, *, body: Any, patch: Any, essence: Any) -> None:
@@ -55,7 +55,7 @@ class NullProgress(kopf.ProgressStorage):
     """Stores nothing: no handler here has progress."""
 
     def fetch(self, *, key: Any, body: Any) -> Any:  # noqa: ARG002
-        """Return no progress."""
+        """Return None: no progress is stored."""
         return None
 
     def store(self, **_: Any) -> None:
@@ -73,7 +73,7 @@ class NullProgress(kopf.ProgressStorage):
 
 
 def operator_settings() -> kopf.OperatorSettings:
-    """Return kopf's settings for watching only."""
+    """Return settings with which kopf only lists and watches."""
     settings = kopf.OperatorSettings()
     settings.persistence.diffbase_storage = NullDiffBase()
     settings.persistence.progress_storage = NullProgress()
@@ -93,7 +93,7 @@ def operator_settings() -> kopf.OperatorSettings:
 
 
 class _Backoffs:
-    """Endless pauses, so that a long outage of the API server does not end the watch."""
+    """An endless sequence of pauses: a long outage of the API server must not end the watch."""
 
     def __iter__(self) -> Iterator[float]:
         return itertools.chain((0.5, 1, 2, 4), itertools.repeat(8))
@@ -130,19 +130,19 @@ class EventRouter:
             self._queue.add(key)
 
     def _starting(self, body: Manifest) -> list[Key]:
-        """Packages that wait until a Job or a pod of the class has started."""
+        """Return the packages that wait until a Job or a pod of the class has started."""
         metadata = body["metadata"]
         class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
         return waiting_to_start(self._cache, metadata["namespace"], class_name)
 
     def _at_gate(self, job: Manifest) -> list[Key]:
-        """Packages that wait at a gate that this finished Job may have been trying."""
+        """Return the packages that wait for a gate that this finished Job may have tried."""
         hurried = self._cache.waits.hurry(job["metadata"]["namespace"])
         package = package_of(job)
         return hurried + (self._cache.waits.waiting_with(package) if package else [])
 
     def _line(self, kind: Resource, body: Manifest) -> list[Key]:
-        """Packages that wait for the place that this Job or package no longer needs."""
+        """Return the packages that wait for the place that this Job or package no longer needs."""
         metadata = body["metadata"]
         if kind is JOBS:
             class_name = metadata.get("labels", {}).get(LABEL_AGENT_CLASS, "")
@@ -172,7 +172,7 @@ class EventRouter:
         return [package] if package else []
 
     def _rivals(self, body: Manifest) -> list[Key]:
-        """Stalled packages that may continue, because this one has changed or was deleted."""
+        """Return the stalled packages that may continue, as this one was changed or deleted."""
         namespace = body["metadata"]["namespace"]
         sharing = (Key(namespace, name) for name in self._cache.branches.sharing(body))
         return [key for key in sharing if self._waits_for_branch(key)]
@@ -183,7 +183,7 @@ class EventRouter:
 
 
 def registry_of(router: EventRouter) -> kopf.OperatorRegistry:
-    """Return a registry with one event handler per kind, which all call the router."""
+    """Return a registry with one event handler per kind, each of which calls the router."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -196,9 +196,9 @@ def registry_of(router: EventRouter) -> kopf.OperatorRegistry:
 
 
 def _service_account() -> kopf.ConnectionInfo | None:
-    """Log in as the pod's ServiceAccount, by the API server's address instead of its name.
+    """Log in as the pod's ServiceAccount, with the API server's address instead of its name.
 
-    The kubelet replaces the token long before it expires; it is read anew every ten minutes.
+    The kubelet replaces the token long before it expires. It is read again every ten minutes.
     """
     host = os.environ.get("KUBERNETES_SERVICE_HOST")
     if not host:
@@ -225,7 +225,7 @@ def _watch(registry: kopf.OperatorRegistry, kind: Resource, router: EventRouter)
     )
     async def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002
         seen = dict(body)
-        router.watch_lag.told(kind, type, seen)
+        router.watch_lag.reported(kind, type, seen)
         router.see(kind, type, seen)
 
 

@@ -1,7 +1,7 @@
-"""Answers whether the operator is alive and ready, and names the part that is stuck.
+"""Answers the probes for liveness and readiness, and names the part that is stuck.
 
-Each part reports its own state. An unreachable API server does not count as stuck: a restart would
-not help.
+Each part reports its own state. An unreachable API server does not count as stuck, because a
+restart would not help.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from afresh.logs import get_logger
 
 log = get_logger()
 Check = Callable[[], str | None]
-"""Returns what is stuck as a sentence, or None when all goes on."""
+"""Returns a sentence about what is stuck, or None if nothing is."""
 
 
 @dataclass
@@ -22,11 +22,11 @@ class Health:
 
     checks: list[Check] = field(default_factory=list)
     waits_for: str | None = "the operator starts"
-    """What is missing until the operator does its part; None: nothing."""
+    """What the operator waits for before it is ready; None: nothing."""
     _told: list[str] = field(default_factory=list)
 
     def routes(self) -> dict[str, dict[str, Route]]:
-        """Return the two routes. They answer 200, or 503 with the reasons, a line each."""
+        """Return the two routes. They answer 200, or 503 with the reasons, one per line."""
         return {"/healthz": {"GET": self._alive}, "/readyz": {"GET": self._ready}}
 
     async def _alive(self, _: Request) -> Answer:

@@ -1,6 +1,7 @@
 """Watches the event loop from a thread, and logs where it is blocked.
 
-A blocked loop answers no probe, so the kubelet kills the process; the log then says why.
+A blocked loop does not answer probes, so the kubelet kills the process. The log then shows the
+cause.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ HELD_UP_SECONDS = 10.0
 
 @asynccontextmanager
 async def heartbeat(held_up_seconds: float = HELD_UP_SECONDS) -> AsyncIterator[None]:
-    """Watch the running event loop for as long as the block lasts."""
+    """Watch the running event loop while the block runs."""
     watch = _Watch(threading.get_ident(), held_up_seconds)
     thread = threading.Thread(target=watch.run, name="heartbeat", daemon=True)
     thread.start()

@@ -1,6 +1,6 @@
-"""The HTTP/1.1 of the operator's listeners: one small request and one answer per connection.
+"""HTTP/1.1 for the operator's listeners: one small request and one response per connection.
 
-Owns the bytes of heads and the limits on them. Knows nothing of sockets, of TLS, or of time.
+This module owns the bytes of message heads and their limits. It does not know sockets, TLS or time.
 """
 
 import json
@@ -13,12 +13,12 @@ MOST_LINE = 6144
 MOST_FIELDS = 64
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.[01]")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
-# Fields that must occur at most once: they say where a request ends and whose it is.
+# Fields that must occur at most once: they define where a request ends and who sends it.
 _ONCE = ("authorization", "content-length", "host", "transfer-encoding")
 
 
 class RequestError(Exception):
-    """A request that is refused, with the status and a sentence that say why."""
+    """A request is refused; the error has the status code and a sentence with the cause."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -27,7 +27,7 @@ class RequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. The names of its fields are in lower case; the query of its path is cut off."""
+    """A request. The names of its fields are in lower case; its path has no query."""
 
     method: str
     path: str
@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer with a body, and the media type of that."""
+    """A response with a body, and the body's media type."""
 
     status: int
     body: bytes
@@ -54,7 +54,7 @@ class Answer:
 
 
 def message(status: int, text: str) -> Answer:
-    """Return an answer with a sentence as JSON."""
+    """Return a response with the sentence `text` as JSON."""
     return Answer(status, json.dumps({"message": text}).encode(), "application/json; charset=utf-8")
 
 
@@ -62,7 +62,7 @@ def parse_head(head: bytes) -> Request:
     """Parse the head of a request. Raises RequestError."""
     first, *lines = head.split(b"\r\n")
     if len(lines) > MOST_FIELDS or max(map(len, (first, *lines))) > MOST_LINE:
-        raise RequestError(431, "the request has too many fields, or too long a line")
+        raise RequestError(431, "the request has too many fields, or a line that is too long")
     start = _REQUEST_LINE.fullmatch(first)
     if start is None:
         raise RequestError(400, "the first line is not METHOD PATH HTTP/1.1")
@@ -82,9 +82,9 @@ def parse_head(head: bytes) -> Request:
 def length_of_body(request: Request, *, most: int) -> int:
     """Return the length of the body. Raises RequestError if it is invalid or not supported."""
     if "transfer-encoding" in request.fields:
-        raise RequestError(501, "a body is taken with Content-Length alone")
+        raise RequestError(501, "a body must have a Content-Length and no Transfer-Encoding")
     if request.fields.get("content-encoding", "identity") != "identity":
-        raise RequestError(415, "a body is taken as it is, not compressed")
+        raise RequestError(415, "a body must not be compressed")
     said = request.fields.get("content-length", "0")
     if not re.fullmatch("[0-9]{1,12}", said, re.ASCII):
         raise RequestError(400, "Content-Length is not a number")

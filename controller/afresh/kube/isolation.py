@@ -1,7 +1,7 @@
-"""Keeps the NetworkPolicies of the namespaces in which episodes run.
+"""Maintains the NetworkPolicies of the namespaces in which episodes run.
 
-Compares them with the cache, so that an episode costs no extra call. They are never deleted:
-without episodes they select nothing.
+The policies are compared with the cache, so that an episode needs no additional request. They are
+never deleted: without episodes they select no pods.
 """
 
 from collections.abc import Iterator
@@ -31,18 +31,18 @@ class Isolation:
     reports: ReportPeer | None = None
 
     def holds(self, namespace: str, agent_class: AgentClass) -> bool:
-        """Return whether all of them exist and are correct."""
+        """Return whether all required policies exist and are correct."""
         return not any(self._wrong(namespace, agent_class))
 
     async def establish(self, namespace: str, agent_class: AgentClass) -> None:
-        """Write those that are missing or were changed. Raises KubeError."""
+        """Write the policies that are missing or were changed. Raises KubeError."""
         for policy in list(self._wrong(namespace, agent_class)):
             known = self.cache.get(NETWORK_POLICIES, namespace, policy["metadata"]["name"])
             made = await (self._replace(known, policy) if known else self._create(policy))
             self.cache.put(NETWORK_POLICIES, made)
 
     def _wrong(self, namespace: str, agent_class: AgentClass) -> Iterator[Manifest]:
-        """Yield the policies that are missing or differ, as they should be."""
+        """Yield the correct manifests of the policies that are missing or differ."""
         for policy in self._wanted(namespace, agent_class):
             known = self.cache.get(NETWORK_POLICIES, namespace, policy["metadata"]["name"])
             if known is None or not is_as_built(known, policy):

@@ -1,7 +1,7 @@
 """Finds the API server and the credentials to use.
 
-Owns the precedence of a user's kubeconfig and a pod's own account, and the messages for a
-kubeconfig that cannot be used.
+This module owns the precedence of a user's kubeconfig and a pod's ServiceAccount, and the messages
+about a kubeconfig that cannot be used.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ Access = tuple[client.Configuration, str, asyncio.Task[None] | None]
 
 
 async def access(kubeconfig: str | None, context: str | None) -> Access:
-    """Return the connection's settings, its namespace or "", and what renews its tokens.
+    """Return the settings of the connection, its namespace or "", and the renewal of its tokens.
 
-    By `kubeconfig`, or the user's own where there is one; else as the pod's account. Raises
-    ConfigurationError if none of them tells how.
+    They come from `kubeconfig`, else from the user's own one, else from the pod's ServiceAccount.
+    Raises ConfigurationError if there is none of them.
     """
     settings = client.Configuration()
     settings.connection_pool_maxsize = 64
@@ -45,7 +45,7 @@ async def access(kubeconfig: str | None, context: str | None) -> Access:
 
 
 def _usual() -> str:
-    """Where the user's kubeconfig is, or several that belong together; an empty name is none."""
+    """Return the path of the user's kubeconfig, or several paths; empty names are ignored."""
     return os.environ.get("KUBECONFIG") or "~/.kube/config"
 
 
@@ -54,7 +54,7 @@ def _exists(paths: str) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether the file exists; one without permission, or below an unknown home, does not count."""
+    """Whether the file exists and can be accessed; False if its home directory is unknown."""
     try:
         return path.expanduser().exists()
     except (OSError, RuntimeError):

@@ -1,10 +1,11 @@
-"""Accepts small HTTP requests from anybody, within fixed limits of memory and time.
+"""Accepts small HTTP requests from any client, within fixed limits of memory and time.
 
-Owns the limits on connections, time and bytes. Knows nothing of the routes' meaning.
+This module owns the limits on connections, time and bytes. It does not know what the routes do.
 
-A general server is not enough here. aiohttp's keeps up to 127 fields of 8 KiB of a head that never
-ends, each twice, as bytes and as text, whose characters take four bytes each where one is an emoji,
-and it waits for the end for ever: 90 connections made that 421 MB in less than a second.
+A general server is not enough here. For a request head that never ends, aiohttp keeps up to 127
+fields of 8 KiB and waits without a limit. It keeps each field as bytes and as text, and the text
+takes four bytes per character if it contains an emoji: 90 connections used 421 MB in less than a
+second.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from afresh.metrics import registry
 log = get_logger()
 Route = Callable[[Request], Awaitable[Answer]]
 END_OF_HEAD = b"\r\n\r\n"
-# So that the event loop runs in between.
+# After this many, the event loop handles other events.
 ACCEPTED_AT_ONCE = 8
 BACKLOG = 128
 # A connection counts against its address for this long, even if it ends sooner.
@@ -50,10 +51,11 @@ CONNECTION_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that clients can make a listener hold.
+    """The limits on the clients of a listener.
 
-    `connections` at once, of which `of_one_address` have begun in one second or are still there. A
-    request must arrive within `read_seconds` and be answered within `answer_seconds` more.
+    There may be `connections` at once, of which `of_one_address` may be open or have begun in the
+    last second. A request must arrive within `read_seconds` and be answered within another
+    `answer_seconds`.
     """
 
     connections: int = 192
@@ -69,15 +71,15 @@ class Limits:
 
     @property
     def most_bytes(self) -> int:
-        """How much memory all connections take at most: what came, what of it is kept, TLS."""
+        """How much memory all connections use at most: received bytes, their copies, and TLS."""
         each = 2 * self.received + READ_BYTES + 2 * WRITE_BYTES + CONNECTION_BYTES
         return self.connections * each
 
 
 class Listener:
-    """Answers `routes`, by path and method, one request on each connection.
+    """Answers `routes`, by path and method, with one request per connection.
 
-    With a `context` it speaks TLS; it is asked for at each connection, so that keys may change.
+    With a `context` it uses TLS. `context` is called for each connection, so that keys may change.
     """
 
     def __init__(
@@ -121,7 +123,9 @@ class Listener:
                 sock, address = server.accept()
             except (BlockingIOError, InterruptedError, ConnectionError):
                 return
-            except OSError as error:  # no descriptors left: it would repeat at once
+            except (
+                OSError
+            ) as error:  # no descriptors are left: without a pause it would repeat at once
                 log.warning("not_accepted", error=str(error))
                 self._rest(server)
                 return
@@ -147,14 +151,15 @@ class Listener:
         task = asyncio.create_task(self._serve(sock))
         self._tasks.add(task)
         self._of.setdefault(host, {})[task] = None
-        # Not in the task's own `finally`: one that is cancelled early never gets there.
+        # Not in the task's own `finally`, which does not run if the task is cancelled early.
         task.add_done_callback(partial(self._ended, sock, host, clock.elapsed()))
 
     def _makes_room(self, host: str) -> bool:
-        """Whether `host` may have one more connection, if need be in place of a busier address's.
+        """Return whether `host` may have another connection; if necessary, close one to make room.
 
-        The oldest connection is closed, even while it is answered: a client that never reads would
-        keep its place for long, and an honest one needs milliseconds.
+        The oldest connection of the address with the most is closed, even while it is being
+        answered: a client that never reads would keep its place for long, and an honest one needs
+        only milliseconds.
         """
         if len(self._tasks) < self._limits.connections:
             return True
@@ -216,7 +221,7 @@ class Listener:
     async def _answer(self, request: Request) -> Answer:
         methods = self._routes.get(request.path)
         if methods is None:
-            return message(404, "there is nothing at this path")
+            return message(404, "this path does not exist")
         route = methods.get(request.method)
         if route is None:
             return message(405, f"the method must be {' or '.join(methods)}")

@@ -41,13 +41,13 @@ from afresh.metrics import episodes, registry
 
 log = get_logger()
 MANY = 20
-"""So many Subtasks take seconds to make, in which a package is not to be without a phase."""
+"""More Subtasks than this take seconds to create; the package gets a first status before that."""
 WAITING_IN_LINE = frozenset({Reason.CLASS_BUSY, Reason.GATE_CLOSED})
 
 
 @dataclass
 class Loop:
-    """The loop's body. All state is in the cluster; nothing is kept between steps."""
+    """The loop's body. All state is in the cluster; there is no state between steps."""
 
     kube: Kube
     cache: Cache
@@ -57,9 +57,9 @@ class Loop:
     _telling: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def step(self, key: Key, *, now: datetime) -> timedelta | None:
-        """Take one step towards what the package asks for; return when to look again.
+        """Take one step towards the desired state of the package; return when to look again.
 
-        Raises KubeError if an action failed; the status is written all the same.
+        Raises KubeError if an action failed; the status is written in any case.
         """
         try:
             seen = await self.observer.observe(key, now=now)
@@ -71,13 +71,13 @@ class Loop:
         decision = decide(seen)
         # Children first: the history of episodes is written into them.
         missing = [item for item in decision.actions if isinstance(item, CreateSubtask)]
-        is_told = len(missing) > MANY and seen.package.status.phase is None
-        if is_told:
+        is_announced = len(missing) > MANY and seen.package.status.phase is None
+        if is_announced:
             await self._replace_status(WORK_PACKAGES, seen.package, first_status(seen))
         failures = _Failures()
         await self._apply(seen, missing, failures)
         tried = missing
-        if is_told or (missing and not failures.any):
+        if is_announced or (missing and not failures.any):
             seen = await self.observer.observe(key, now=now) or seen
             decision, tried = decide(seen), []
         # There was no await since the decision, so no other step has claimed the same.
@@ -114,7 +114,7 @@ class Loop:
 
     @contextlib.contextmanager
     def _claimed(self, seen: Observed, decision: Decision) -> Iterator[None]:
-        """Count Jobs that are being created in what other packages observe."""
+        """Make Jobs that are being created visible in the observations of other packages."""
         starts = [item for item in decision.actions if isinstance(item, StartEpisode | StartSync)]
         jobs = [self.applier.job_of(seen, action) for action in starts]
         claims = {job["metadata"]["name"]: job for job in jobs}
@@ -128,9 +128,9 @@ class Loop:
     async def _apply(
         self, seen: Observed, actions: Iterable[Action], failures: "_Failures"
     ) -> None:
-        """Try every action and note what failed; after the first failure nothing starts any more.
+        """Try every action and record what failed; after the first failure, nothing is started.
 
-        An unavailable server counts as a refusal of a start: a webhook can be down for long.
+        If the server is unavailable, a start counts as refused: a webhook can be down for long.
         """
         for action in actions:
             starts = isinstance(action, StartEpisode | StartSync)
@@ -147,10 +147,10 @@ class Loop:
                     failures.passing = failures.passing or error
 
     async def _write(self, seen: Observed, decision: Decision) -> None:
-        """Write the status onto the very versions that were observed.
+        """Write the status, only if the objects still have the versions that were observed.
 
-        The history first: it is appended by attempt, so writing it twice is harmless. A package
-        that has no record yet has no history.
+        The history is written first: it is appended by attempt, so that it can be written twice. A
+        package without records has no history yet.
         """
         is_new = not seen.package.status.subtasks and not decision.attempt_results
         if is_new:
@@ -162,7 +162,7 @@ class Loop:
             await self._write_package(seen, decision)
 
     async def _write_package(self, seen: Observed, decision: Decision) -> None:
-        """Write the package's status, then its Events at once: the decision is not made again."""
+        """Write the package's status, and at once its Events: the decision is not made again."""
         status = package_status(seen, decision)
         if status != seen.package.status:
             await self._replace_status(WORK_PACKAGES, seen.package, status)
@@ -185,7 +185,7 @@ class Loop:
         self.cache.put(kind, made)
 
     async def _say_unreadable(self, key: Key, message: str, now: datetime) -> None:
-        """Write Stalled for a package that cannot be read, since the core cannot decide on it."""
+        """Write Stalled for a package that cannot be read, because the core cannot decide on it."""
         raw = self.cache.get(WORK_PACKAGES, *key)
         old = raw.get("status", {}) if raw else {}
         said = {item.get("message") for item in old.get("conditions", [])}
@@ -197,7 +197,7 @@ class Loop:
         )
 
     def _tell(self, seen: Observed, decision: Decision) -> None:
-        """Write Events in the background: nothing waits for them, and losing one does no harm."""
+        """Write Events in the background: nothing waits for them, and they may be lost."""
         for note in decision.notes:
             task = asyncio.create_task(self._write_event(seen, note))
             self._telling.add(task)
@@ -223,7 +223,7 @@ class _Failures:
     """What failed in one step.
 
     `refusal`: the API server refused an action; the status shows it. `passing`: a conflict, or a
-    server that does not answer; it is not recorded, and the step is repeated.
+    server that does not answer; it is not recorded, and the step is repeated later.
     """
 
     refusal: KubeError | None = None

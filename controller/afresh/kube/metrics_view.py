@@ -7,7 +7,7 @@ from afresh.kube.resources import AGENT_CLASSES, WORK_PACKAGES, Manifest
 
 
 class MetricsView:
-    """Shows the cache as `afresh.metrics.gauges.ClusterView` wants it."""
+    """Implements `afresh.metrics.gauges.ClusterView` for the cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -21,7 +21,7 @@ class MetricsView:
         return iter(self._cache.all(AGENT_CLASSES))
 
     def running_jobs(self) -> Iterator[Manifest]:
-        """Yield the Jobs that have not ended, but for those whose runner has reported its end."""
+        """Yield the Jobs that have not ended and whose runner has not reported the end."""
         for job in self._cache.live_jobs():
             hint = self._cache.hint(job["metadata"].get("uid", ""), None)
             if not (hint and hint.final):

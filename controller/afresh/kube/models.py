@@ -1,4 +1,4 @@
-"""Reads stored objects into the API's models. Makes no request."""
+"""Parses stored objects into the API's models. Makes no requests."""
 
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=KubernetesObject)
 
 
 def parse(kind: type[K], raw: Manifest) -> K:
-    """Return the object as a `kind`. Raises UnreadableError."""
+    """Return the object as a model of `kind`. Raises UnreadableError if it is invalid."""
     try:
         return kind.model_validate(raw)
     except ValidationError as error:

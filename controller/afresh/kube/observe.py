@@ -1,4 +1,4 @@
-"""Reads everything that one decision needs into one `Observed`."""
+"""Reads everything that one decision needs, and returns it as one `Observed`."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -37,7 +37,7 @@ POD_ENDS = ("Succeeded", "Failed")
 
 @dataclass
 class Observer:
-    """Reads from the cache, and from the API server what the cache cannot know."""
+    """Reads from the cache and, for facts that the cache does not have, from the API server."""
 
     kube: Kube
     cache: Cache
@@ -51,7 +51,7 @@ class Observer:
     async def observe(self, key: Key, *, now: datetime) -> Observed | None:
         """Return the observation of the package, or None if it does not exist.
 
-        Raises UnreadableError, and KubeError if the API server had to be asked and failed.
+        Raises UnreadableError, or KubeError if a request to the API server failed.
         """
         raw = self.cache.get(WORK_PACKAGES, *key)
         if raw is None:
@@ -109,7 +109,7 @@ class Observer:
     def _jobs(self, key: Key, package: WorkPackage) -> list[Manifest]:
         """Return the package's Jobs, without those that have ended and cannot be parsed.
 
-        Such a Job's record counts; an operator of another version may have made the Job.
+        For such a Job, the record counts; an operator of another version may have created it.
         """
         mine = [
             job
@@ -121,7 +121,7 @@ class Observer:
         return [job for job in mine if not has_ended(job) or is_readable(job)]
 
     def _refuse_strange_jobs(self, key: Key, package: WorkPackage) -> None:
-        """Raise UnreadableError if a Job that we did not make has the name of one of ours.
+        """Raise UnreadableError if a Job that the operator did not create has the name of its Job.
 
         Other strange Jobs are ignored.
         """
@@ -151,8 +151,8 @@ class Observer:
         taken = _pod_of(job, strange)
         # The Job controller counts any matching pod, so the Job may end while its own pod still
         # works.
-        is_told = found and (_has_ended(found) or not has_ended(job))
-        if is_told or taken is None:
+        is_certain = found and (_has_ended(found) or not has_ended(job))
+        if is_certain or taken is None:
             return found
         if _unrecorded(package, parse_episode(job, None, hint=None, refusal=None)):
             raise UnreadableError(_not_ours("pod", taken))
@@ -164,7 +164,7 @@ class Observer:
         refusal = await self._start_events.refusal(job, pod, now)
         hint = self._hint(job, pod)
         episode = parse_episode(job, pod, hint=hint, refusal=refusal)
-        if not (episode.finished and _unrecorded(package, episode)) or _told(episode):
+        if not (episode.finished and _unrecorded(package, episode)) or _has_final_report(episode):
             return episode
         # Jobs and pods come by separate watches: make sure that the pod's end has been seen. The
         # Job controller takes in whatever pod has the label that it selects by, whoever made it.
@@ -200,7 +200,7 @@ class Observer:
 
 
 def _running(package: WorkPackage) -> dict[str, int]:
-    """The attempts of the subtasks that are in an episode by their records."""
+    """Return the attempts of the subtasks that, by their records, are in an episode."""
     return {r.id: r.attempts for r in package.status.subtasks if r.phase in IN_EPISODE}
 
 
@@ -212,7 +212,7 @@ def _take_out(running: dict[str, int], item: Manifest) -> None:
 
 
 def _names_of(package: WorkPackage) -> set[str]:
-    """The names of the last attempts' Jobs; a batch's Job is named after its first subtask."""
+    """Return the names of the last attempts' Jobs. A batch's Job has its first subtask's name."""
     metadata = package.metadata
     return {
         job_name(metadata.name, record.id, record.attempts, metadata.uid)
@@ -237,7 +237,7 @@ def _controller(item: Manifest) -> str | None:
 
 
 def _pod_of(job: Manifest, pods: list[Manifest]) -> Manifest | None:
-    """The Job's pod, without pods of an earlier run that a queue has ended."""
+    """Return the Job's pod, ignoring pods of an earlier run that a queue has ended."""
     current = [pod for pod in pods if not _is_of_former_run(pod, job)]
     return max(current, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
@@ -254,7 +254,7 @@ def _has_ended(pod: Manifest) -> bool:
     return pod.get("status", {}).get("phase") in POD_ENDS
 
 
-def _told(episode: Episode) -> bool:
+def _has_final_report(episode: Episode) -> bool:
     return episode.report is not None and episode.report.final
 
 
@@ -275,9 +275,9 @@ def _waits(record: SubtaskRecord | None, member: Member) -> bool:
 
 
 def _is_named_so(package: WorkPackage, job: Manifest) -> bool:
-    """Whether the Job is named after its episode; one without an episode is handled elsewhere.
+    """Whether the Job's name is that of its episode. A Job without an episode is handled elsewhere.
 
-    A copy of the Job of an earlier package of the same name is not.
+    A copy of a Job of an earlier package with the same name has another name.
     """
     if not is_readable(job):
         return True

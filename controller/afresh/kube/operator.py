@@ -1,4 +1,4 @@
-"""Assembles the operator and runs it until it is told to stop."""
+"""Assembles the operator and runs it until SIGTERM or SIGINT."""
 
 import asyncio
 import signal
@@ -40,7 +40,7 @@ from afresh.settings import Settings
 
 log = get_logger()
 STUCK_SECONDS = 600.0
-"""Far more than a step takes whose every call to the API server is tried again and again."""
+"""Much longer than a step in which every request to the API server is repeated."""
 MANY_CONFLICTS = 5
 METRICS_LIMITS = Limits(connections=48, of_one_address=32)
 
@@ -97,7 +97,7 @@ async def _lead(
         name="report",
     )
     resync = Resync(kube=kube, cache=cache, router=router, namespaces=settings.namespaces)
-    health.waits_for = "the first list of all objects is not done"
+    health.waits_for = "the first list of all objects is not complete"
     if not await until(stop, resync.fill()):
         return
     async with AsyncExitStack() as stack:
@@ -120,7 +120,7 @@ def _stuck(queue: KeyQueue, seconds: float) -> str | None:
     longest = queue.longest()
     if longest is None or longest[1] <= seconds:
         return None
-    return f"the package {longest[0]} is in work for more than {seconds:.0f} s"
+    return f"a step for the package {longest[0]} takes more than {seconds:.0f} s"
 
 
 def _loop(settings: Settings, kube: Kube, keys: ReportKeys, cache: Cache, queue: KeyQueue) -> Loop:
@@ -157,7 +157,7 @@ class Steps(Protocol):
 
 
 async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROLLER) -> None:
-    """Reconcile keys one after another. A failure of one key is no failure of the loop."""
+    """Reconcile keys one after another. A failure of one key does not end the loop."""
     while True:
         key = await queue.get()
         # Every log line of the step has it, also those of background Events.
@@ -190,7 +190,7 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
 
 
 def _named(key: Key) -> dict[str, str]:
-    """The log fields of a key: a class has no namespace."""
+    """Return the log fields of a key; a class has no namespace."""
     return {"package": str(key)} if key.namespace else {"agent_class": key.name}
 
 

@@ -32,7 +32,7 @@ from afresh.manifests.metadata import read_batch
 def parse_episode(
     job: Manifest, pod: Manifest | None, *, hint: Report | None, refusal: str | None
 ) -> Episode:
-    """Return one Job and its pod as the core sees them. The pod's Report overrides the hint."""
+    """Return one Job and its pod as an Episode. The pod's Report takes precedence over the hint."""
     metadata, spec, status = job["metadata"], job["spec"], job.get("status", {})
     conditions = _true_conditions(status)
     failed = conditions.get("Failed")
@@ -71,7 +71,7 @@ def parse_orphan(pod: Manifest) -> Episode | None:
 
 
 def _latest(written: Report | None, hint: Report | None) -> Report | None:
-    """Return the Report or the hint: the Report, unless only the hint is of the episode's end."""
+    """Return the Report, or the hint if only the hint is final."""
     if written is None or (hint and hint.final and not written.final):
         return hint
     return written
@@ -101,7 +101,7 @@ def parse_pod(pod: Manifest) -> PodFacts:
 
 
 def _deadline(pod: Manifest, scheduled: datetime | None) -> datetime | None:
-    """When the kubelet ends the pod. It counts from when it took it, by a clock of its own."""
+    """Return when the kubelet ends the pod. It counts from the pod's start by its own clock."""
     seconds = pod.get("spec", {}).get("activeDeadlineSeconds")
     taken = pod.get("status", {}).get("startTime")
     if not seconds or not taken:
@@ -111,7 +111,7 @@ def _deadline(pod: Manifest, scheduled: datetime | None) -> datetime | None:
 
 
 def _container_statuses(status: Manifest) -> list[Manifest]:
-    """The statuses of the init containers, which others have added, and of the containers."""
+    """Return the statuses of the init containers, which webhooks add, and of the containers."""
     return [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
 
 
@@ -133,13 +133,13 @@ def parse_report(pod: Manifest, episode: str) -> Report | None:
 
 
 def members_of(item: Manifest) -> tuple[Member, ...]:
-    """Return the batch of a Job or a pod. Raises UnreadableError."""
+    """Return the batch of a Job or a pod. Raises UnreadableError if its annotations are invalid."""
     members: tuple[Member, ...] = _facts(item)["members"]
     return members
 
 
 def attempt_of(item: Manifest) -> int:
-    """Return the number of a Job's or a pod's episode. Raises UnreadableError."""
+    """Return the attempt number of a Job or a pod. Raises UnreadableError if it is invalid."""
     attempt: int = _facts(item)["attempt"]
     return attempt
 
@@ -186,7 +186,7 @@ def _true_conditions(status: Manifest) -> dict[str, Manifest]:
 
 
 def _since(condition: Manifest) -> datetime | None:
-    """Since when the condition holds, if it does."""
+    """Return since when the condition is true, or None if it is not."""
     if condition.get("status") != "True" or not condition.get("lastTransitionTime"):
         return None
     return parse_time(condition["lastTransitionTime"])

@@ -1,6 +1,6 @@
 """A queue of keys: one worker at a time per key, and a key is queued at most once.
 
-A key that is added while it is worked on is returned again afterwards, so no change is lost.
+A key that is added while a worker has it is returned again afterwards, so that no change is lost.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from afresh.metrics.queue import QueueMeter
 FIRST_DELAY = 0.2
 LAST_DELAY = 60.0
 DOUBLINGS = 10
-"""More make no difference, and after a day of failures no number."""
+"""Failures beyond this number do not lengthen the pause."""
 
 
 class Key(NamedTuple):
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 class KeyQueue:
-    """Keys that wait to be reconciled. For use within one event loop."""
+    """Keys that wait to be reconciled. It must be used within one event loop."""
 
     def __init__(self, controller: str = registry.CONTROLLER) -> None:
         self._waiting: dict[Key, None] = {}
@@ -51,7 +51,7 @@ class KeyQueue:
         self._changed.set()
 
     def add_after(self, key: Key, delay: timedelta) -> None:
-        """Queue `key` after `delay`, unless it is added or due earlier."""
+        """Queue `key` after `delay`, unless it is queued or due earlier."""
         due = asyncio.get_running_loop().time() + delay.total_seconds()
         if due >= self._due.get(key, float("inf")):
             return
@@ -98,7 +98,7 @@ class KeyQueue:
             self._changed.set()
 
     def longest(self) -> tuple[Key, float] | None:
-        """Return the key that has been worked on for longest, and the seconds; None without one."""
+        """Return the key that a worker has had the longest, and for how many seconds, or None."""
         if not self._working:
             return None
         key = min(self._working, key=self._working.__getitem__)

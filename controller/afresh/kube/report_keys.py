@@ -1,7 +1,7 @@
-"""The keys that all operators share by one Secret: the report endpoint's, and the seals'.
+"""The keys that all replicas share in one Secret: those of the report endpoint and of the seals.
 
-Owns the content of that Secret, the only one that the operator reads. Orders pin both keys, so an
-episode that began before a rotation knows the next key.
+This module owns the content of that Secret, the only one that the operator reads. Orders pin the
+current and the next key, so that an episode that began before a rotation knows the next key.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SEAL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """The key in use since a time, and the one after it; `seal` is the key of the seals on Jobs."""
+    """The key in use since a time, and the next key; `seal` is the key of the seals on Jobs."""
 
     current: str
     following: str
@@ -50,10 +50,10 @@ class ReportKeys:
         self._sealed_since: str | None = None
 
     async def open(self) -> None:
-        """Return once there is a key. Raises ConfigurationError where none can be made.
+        """Wait until there is a key. Raises ConfigurationError if none can be created.
 
-        A Secret that is not there or may not be read costs the Reports that are on their way at a
-        restart, and with several replicas some more, so it stops nothing.
+        If the Secret does not exist or cannot be read, the operator continues: only hints that are
+        sent during a restart, or to another replica, are lost.
         """
         while not self._pair:
             try:
@@ -66,7 +66,7 @@ class ReportKeys:
                 await asyncio.sleep(TRY_SECONDS)
 
     async def keep(self) -> None:
-        """Follow the Secret and rotate the key in time, until cancelled."""
+        """Read the Secret at intervals and rotate the key in time, until cancelled."""
         while self._name:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -75,21 +75,21 @@ class ReportKeys:
                 log.warning("report_key_not_read", secret=self._name, error=str(error))
 
     def context(self) -> ssl.SSLContext:
-        """Return what answers with the key in use."""
+        """Return the TLS context with the key in use."""
         if self._context is None:
             raise RuntimeError("the keys are not open")
         return self._context
 
     def pins(self) -> tuple[str, ...]:
-        """Return the pins of the key in use and of the one after it."""
+        """Return the pins of the key in use and of the next key."""
         return self._pins
 
     def seal(self) -> bytes | None:
-        """Return the key of the seals; None where no other operator would have the same."""
+        """Return the key of the seals; None if other replicas would have a different one."""
         return self._seal
 
     def sealed_since(self) -> str | None:
-        """Return when the Secret was made, as the API server wrote it."""
+        """Return when the Secret was created, as the API server wrote it."""
         return self._sealed_since
 
     async def _look(self) -> None:
@@ -150,7 +150,7 @@ async def _fresh() -> KeyPair:
 
 
 def _read(secret: Manifest) -> KeyPair | None:
-    """The keys in the Secret; None if it has none that can be used."""
+    """Return the keys in the Secret; None if it has no usable ones."""
     data = secret.get("data") or {}
     try:
         current, following, since, seal = (
@@ -169,7 +169,7 @@ def _read(secret: Manifest) -> KeyPair | None:
 
 
 def _seal_in(secret: Manifest) -> str | None:
-    """The key of the seals in the Secret, whatever else is there; None if it cannot be used."""
+    """Return the key of the seals in the Secret; None if it has no usable one."""
     try:
         text = base64.b64decode(secret["data"]["seal"], validate=True).decode("ascii")
         return text if len(bytes.fromhex(text)) == SEAL_BYTES else None

@@ -1,7 +1,8 @@
 """The report endpoint: runners send their Report here as soon as they have it.
 
-A Report here is a hint that saves seconds; the termination message says the same later. It is
-believed only with a token for the audience `afresh` of a pod that belongs to the episode's Job.
+Such a Report is a hint that saves seconds; the termination message has the same content later. It
+is accepted only with a token for the audience `afresh`, of a pod that belongs to the episode's
+Job.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from afresh.logs import get_logger
 from afresh.metrics import registry
 
 log = get_logger()
-NOT_OF_THIS_POD = "the token is not of this episode's pod"
+NOT_OF_THIS_POD = "the token does not belong to this episode's pod"
 POD_NAME = "authentication.kubernetes.io/pod-name"
 POD_UID = "authentication.kubernetes.io/pod-uid"
 LIMITS = Limits(body=REPORT_MAX_BYTES)
@@ -44,12 +45,12 @@ class ReportServer:
         if kind.lower() != "bearer" or not token:
             return _answer(401, "a bearer token is needed")
         try:
-            told = report.parse(request.body.decode())
+            hint = report.parse(request.body.decode())
         except (codec.ContractError, UnicodeDecodeError) as error:
             return _answer(400, str(error))
-        # Agents do not know their episode's name, so none can make the API server review forged
-        # tokens.
-        if not self.cache.has_job(told.episode):
+        # Agents do not know the name of their episode, so they cannot make the API server review
+        # forged tokens.
+        if not self.cache.has_job(hint.episode):
             return _answer(401, NOT_OF_THIS_POD)
         try:
             pod = await self._reporter(token.strip())
@@ -57,9 +58,9 @@ class ReportServer:
             log.warning("token_not_reviewed", error=str(error))
             return _answer(503, "the token cannot be reviewed now")
         job = self._job_of(pod) if pod else None
-        if pod is None or job is None or job["metadata"]["name"] != told.episode:
+        if pod is None or job is None or job["metadata"]["name"] != hint.episode:
             return _answer(401, NOT_OF_THIS_POD)
-        self.cache.keep_hint(job["metadata"]["uid"], pod["metadata"]["uid"], told)
+        self.cache.keep_hint(job["metadata"]["uid"], pod["metadata"]["uid"], hint)
         package = package_of(job)
         if package:
             self.queue.add(package)
@@ -91,7 +92,7 @@ class ReportServer:
         return pod if is_reporter and not self.cache.is_strange(PODS, pod) else None
 
     def _job_of(self, pod: Manifest) -> Manifest | None:
-        """The Job that the operator made and that controls the pod."""
+        """Return the Job that the operator created and that controls the pod, or None."""
         owners = pod["metadata"].get("ownerReferences", [])
         uid = next((owner["uid"] for owner in owners if owner.get("controller")), None)
         package = package_of(pod)

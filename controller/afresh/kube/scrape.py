@@ -1,7 +1,7 @@
 """The answer to a scrape of the metrics.
 
-Owns how often metrics are computed: at most once a second, and simultaneous requests share the
-text, so that many or slow clients cost no more.
+This module owns how often metrics are computed: at most once a second. Simultaneous requests share
+the text, so that many or slow clients do not cost more.
 """
 
 from prometheus_client import CollectorRegistry
@@ -14,7 +14,7 @@ KEEP_SECONDS = 1.0
 
 
 class Scrape:
-    """Answers with what `metrics` holds."""
+    """Answers scrapes with the metrics of `metrics`."""
 
     def __init__(self, metrics: CollectorRegistry) -> None:
         self._metrics = metrics
@@ -22,7 +22,7 @@ class Scrape:
         self._at = 0.0
 
     async def answer(self, _: Request) -> Answer:
-        """Return the metrics as Prometheus reads them, at most a second old."""
+        """Return the metrics in Prometheus' text format, at most a second old."""
         now = clock.elapsed()
         if self._last is None or now - self._at >= KEEP_SECONDS:
             self._last = Answer(200, generate_latest(self._metrics), CONTENT_TYPE_LATEST)

@@ -1,8 +1,9 @@
-"""The seal: a MAC (HMAC-SHA256) on each Job and pod, which shows that the operator made it.
+"""The seal: a MAC (HMAC-SHA256) on each Job and pod, which shows that the operator created it.
 
-Whoever may create Jobs can write labels and owners. The seal is in an annotation of the Job and of
-its pod, over every field that the operator relies on. Owns the choice of these fields. What
-admission and queues add at any time (defaults, sidecars, tolerations, resources) is not part of it.
+Anybody who may create Jobs can write labels and owners. The seal is an annotation of the Job and of
+its pod, computed from every field that the operator relies on. This module owns the choice of these
+fields. Fields that admission and queues add (defaults, sidecars, tolerations, resources) are not
+included.
 """
 
 import hashlib
@@ -46,10 +47,10 @@ class Seal:
     """Seals Jobs, and checks the seals of Jobs and pods. Without a key it does neither."""
 
     def __init__(self, key: bytes | None, *, doubts: bool = True, since: str | None = None) -> None:
-        """Use `key`. Not `doubts`: seal Jobs, and check nothing.
+        """Use `key`. With `doubts` false, Jobs are sealed but seals are not checked.
 
-        What is older than the Secret of the key (`since`, as the API server writes times) was made
-        by an operator that has been removed: it cannot have this key's seal, and is accepted.
+        Objects older than the Secret of the key (`since`, as the API server writes times) are
+        accepted: an operator that has been removed created them, without this key.
         """
         self._key = key
         self._doubts = doubts
@@ -72,7 +73,7 @@ class Seal:
         }
 
     def is_broken(self, kind: Resource, body: Manifest) -> bool:
-        """Whether a Job or a pod was not made by an operator with this key, or was changed."""
+        """Whether a Job or a pod was not created by an operator with this key, or was changed."""
         if self._key is None or not self._doubts or self._is_older(body):
             return False
         try:
@@ -109,7 +110,7 @@ def _home(job: Manifest) -> tuple[str, str]:
 
 
 def _home_of_pod(pod: Manifest) -> tuple[str, str]:
-    """The namespace and the name of the Job. Raises KeyError and ValueError where there is none."""
+    """Return the namespace and the name of the Job. Raises KeyError or ValueError without one."""
     metadata = pod["metadata"]
     (owner,) = (item for item in metadata["ownerReferences"] if item.get("controller"))
     if owner["kind"] != "Job" or not metadata["name"].startswith(owner["name"] + "-"):
@@ -123,7 +124,7 @@ def _with_seal(metadata: Manifest, seal: str) -> Manifest:
 
 
 def _words(metadata: Manifest, *, without_order: bool = False) -> dict[str, dict[str, str]]:
-    """Our own labels and annotations, without the seal itself."""
+    """Return the labels and annotations of Afresh, without the seal itself."""
     left_out = {ANNOTATION_SEAL, *(ONLY_ON_POD if without_order else ())}
     return {
         part: {
@@ -143,7 +144,7 @@ def _names(container: Manifest) -> list[str]:
 
 
 def _essence(spec: Manifest, names: dict[str, list[str]]) -> Any:
-    """The fields of a pod's spec that the operator relies on."""
+    """Return the fields of a pod's spec that the operator relies on."""
     ours = [item for item in spec["containers"] if item["name"] in OURS]
     mounts = [mount for item in ours for mount in item.get("volumeMounts", [])]
     volumes = {mount["name"] for mount in mounts if not _may_be_injected(mount["mountPath"])}
@@ -201,7 +202,7 @@ def _container(container: Manifest, names: Iterable[str], volumes: set[str]) -> 
 
 
 def _may_be_injected(path: str) -> bool:
-    """Whether a webhook may mount a volume of its own there."""
+    """Whether a webhook may mount a volume at `path`."""
     return path.startswith(INJECTED) and ".." not in path
 
 

@@ -1,7 +1,7 @@
-"""Computes what packages share with each other: gates, and the places of a class.
+"""Computes the limits that packages share with each other: gates, and the places of a class.
 
-Reads the cache of all packages at one instant. Everything here is synchronous, so that no two
-packages take the same place.
+This module reads all packages in the cache at one instant. Everything here is synchronous, so that
+no two packages take the same place.
 """
 
 from collections import Counter
@@ -24,9 +24,9 @@ from afresh.kube.resources import AGENT_CLASSES, JOBS, WORK_PACKAGES, Manifest
 from afresh.kube.start_index import kind_of
 
 MOST_BEFORE_FIRST_START = 4
-"""So many Jobs find out whether pods of a kind can start at all; more would only fail alike."""
+"""How many Jobs find out whether pods of a kind can start; more would fail in the same way."""
 MOST_WITHOUT_NODE = 10
-"""So many pods show an autoscaler what is wanted."""
+"""How many waiting pods are enough for an autoscaler to add nodes."""
 
 
 def shared_limits(
@@ -70,7 +70,7 @@ def _is_tried(cache: Cache, namespace: str, wait: SharedWait) -> bool:
 
 
 def _claimed(cache: Cache, namespace: str, annotation: str) -> list[str]:
-    """The annotations of the Jobs that are being created at this moment."""
+    """Return the values of `annotation` in the Jobs that are being created at this moment."""
     return [
         job["metadata"].get("annotations", {}).get(annotation, "")
         for job in cache.claims.values()
@@ -81,7 +81,7 @@ def _claimed(cache: Cache, namespace: str, annotation: str) -> list[str]:
 def _first_free(
     cache: Cache, namespace: str, package: WorkPackage, agent_class: AgentClass
 ) -> int | None:
-    """How many more Jobs may be made before one of this kind has started."""
+    """Return how many more Jobs may be created before one of this kind has started; None: any."""
     images = image_set_of(package, agent_class)
     kind = (namespace, agent_class.metadata.name, images)
     if cache.starts.has_started(kind, agent_class.metadata.generation):
@@ -92,7 +92,7 @@ def _first_free(
 
 
 def _room(cache: Cache, namespace: str, agent_class: AgentClass) -> int:
-    """How many more pods of the class may wait for a node in the namespace."""
+    """Return how many more pods of the class may wait for a node in the namespace."""
     mine = (namespace, agent_class.metadata.name)
     there = cache.starts.without_node(*mine)
     claims = {_name(job) for job in cache.claims.values() if kind_of(job)[:2] == mine}
@@ -131,7 +131,7 @@ def waiting_to_start(cache: Cache, namespace: str, class_name: str) -> list[Key]
 
 
 def _gate(cache: Cache, namespace: str, agent_class: AgentClass) -> tuple[str, Gate | None]:
-    """The gate that closes last, in whichever class's status it stands."""
+    """Return the gate that opens last, after the class whose status has it; None: it is open."""
     credentials = agent_class.spec.credentials
     if credentials is None:
         return "", None
@@ -173,7 +173,7 @@ def _secret_of(cache: Cache, class_name: str) -> str | None:
 
 
 def _class_free(cache: Cache, key: Key, agent_class: AgentClass) -> int | None:
-    """How many episodes of the class the package may start, after those that come before it."""
+    """Return how many episodes of the class the package may start, after packages before it."""
     limit = agent_class.spec.max_concurrent_episodes
     if limit is None:
         return None
@@ -192,24 +192,25 @@ def _waiting_for(cache: Cache, class_name: str) -> list[Key]:
 
 
 def _turn(cache: Cache, class_name: str, key: Key) -> tuple[str, ...]:
-    """The sort key for turns: by the start of the last episode, or by age without one.
+    """Return the sort key for turns: the start of the last episode, or the age without one.
 
-    The namespace's last one of the class counts first: else a namespace with many packages would
-    delay the others.
+    The last episode of the class in the whole namespace is compared first. Otherwise a namespace
+    with many packages would delay the others.
     """
     return cache.starts.last(key.namespace, class_name), *_last_and_created(cache, key), *key
 
 
 def _turn_at_gate(cache: Cache, key: Key) -> tuple[str, ...]:
-    """Who probes first: whose last episode began longest ago, a new package after those there were.
+    """Return the sort key for probes: the package whose last episode began longest ago is first.
 
-    A probe that says nothing leaves the gate as it was; whoever made it comes last then.
+    New packages come after all others. A probe without a result does not change the gate, and its
+    package is then the last one.
     """
     return max(_last_and_created(cache, key)), *key
 
 
 def _last_and_created(cache: Cache, key: Key) -> tuple[str, str]:
-    """When the package's last episode began, or an empty text, and when it was made."""
+    """Return when the package's last episode began, or an empty text, and when it was created."""
     last = max(
         (job["metadata"]["creationTimestamp"] for job in cache.children(JOBS, key)), default=""
     )
@@ -218,7 +219,7 @@ def _last_and_created(cache: Cache, key: Key) -> tuple[str, str]:
 
 
 def _live_of(cache: Cache, class_name: str) -> Counter[Key]:
-    """How many episodes of the class each package runs; one that has reported its end is over."""
+    """Return how many episodes of the class each package runs, without those that have ended."""
     counts: Counter[Key] = Counter()
     for job in cache.live_jobs():
         metadata = job["metadata"]

@@ -1,7 +1,7 @@
 """Finds why a Job or a pod does not start, if only Events show it.
 
-Owns when Events are read: not if the status of the Job or the pod says it, else a few times with
-growing pauses. For use within one event loop.
+This module owns when Events are read: not at all if the status of the Job or the pod shows the
+cause, otherwise a few times with growing pauses. It must be used within one event loop.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from afresh.kube.client import Kube
 from afresh.kube.parse import parse_time
 from afresh.kube.resources import EVENTS, Manifest
 
-# Events appear with a delay.
+# Events are written with a delay.
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(seconds=600)
-# The kubelet's reasons for a container that it has not started on yet.
+# The kubelet's reasons for a container that it has not begun to start.
 SAYS_NOTHING = frozenset({"", "ContainerCreating", "PodInitializing"})
 MOST_KEPT = 10_000
 
 
 @dataclass(slots=True)
 class _Look:
-    """When the Events about one object are read again, and what they said last."""
+    """When the Events about one object are read again, and the last warning in them."""
 
     again: datetime
     pause: timedelta
@@ -69,7 +69,7 @@ class StartEvents:
 
 
 def _is_silent(job: Manifest, pod: Manifest | None) -> bool:
-    """Whether the Job should have a started pod, and neither status says why it has none."""
+    """Whether the Job should have a started pod, but neither status shows why it has none."""
     if job["spec"].get("suspend") or has_ended(job) or job.get("status", {}).get("conditions"):
         return False
     if pod is None:

@@ -1,7 +1,7 @@
 """An index of the Jobs that have not started yet, and of the kinds of pods that have.
 
-Owns the counts for slow start and for the limit on pods without a node, by class and namespace, so
-that no step reads all Jobs. For use within one event loop.
+This module owns the counts for slow start and for the limit on pods without a node, by class and
+namespace, so that no step reads all Jobs. It must be used within one event loop.
 """
 
 import re
@@ -51,7 +51,7 @@ class StartIndex:
         self._last: dict[Name, str] = {}
 
     def put_job(self, job: Manifest, *, runs: bool) -> None:
-        """Add or update a Job; one that does not run is not counted."""
+        """Add or update a Job; a Job that does not run is not counted."""
         uid = job["metadata"]["uid"]
         self.drop_job(job)
         last = self._last.get(_class_in(job), "")
@@ -71,7 +71,7 @@ class StartIndex:
         _discard(self._probes, _probe_of(known), name)
 
     def pod_of(self, pod: Manifest) -> "_Pod | None":
-        """Return what is known of the Job's pod."""
+        """Return the entry of the Job's pod, or None."""
         return self._pods.get(_job_of(pod) or "")
 
     def put_pod(self, pod: Manifest) -> None:
@@ -113,11 +113,11 @@ class StartIndex:
         return self._without_node.get((namespace, class_name), set())
 
     def last(self, namespace: str, class_name: str) -> str:
-        """Return when the last Job of the class in the namespace was made; empty: none is known."""
+        """Return when the last Job of the class in the namespace was created; empty: unknown."""
         return self._last.get((namespace, class_name), "")
 
     def tries(self, namespace: str, probe: str) -> bool:
-        """Whether a Job that runs is marked with that probe."""
+        """Whether a running Job has that probe annotation."""
         return (namespace, probe) in self._probes
 
     def _count(self, job: Manifest) -> None:
@@ -150,10 +150,10 @@ def kind_of(body: Manifest) -> Kind:
 
 
 def generation_of(body: Manifest) -> int:
-    """Return the generation of the class that a Job or a pod was made from; 0 if none is told."""
+    """Return the generation of the class from which a Job or pod was built; 0 if unknown."""
     text = body["metadata"].get("annotations", {}).get(ANNOTATION_GENERATIONS, "")
     of_class = text.partition("/")[2]
-    # The label may be forged by whoever may create pods.
+    # Anybody who may create pods can forge the annotation.
     return int(of_class) if _NUMBER.fullmatch(of_class) else 0
 
 

@@ -1,8 +1,8 @@
 """A connection, with TLS or without, that receives a bounded number of bytes.
 
-Owns how TLS is spoken: through buffers of this module. asyncio's own TLS sets 256 KiB aside for
-each connection and reads as much ahead; here a connection may send `most` bytes in all, so that
-neither a handshake nor a renewal of keys nor empty records cost more than their share.
+This module implements TLS with its own buffers, because asyncio's TLS reserves 256 KiB for each
+connection and reads as much ahead. Here a connection may send `most` bytes in total, including
+handshakes, key updates and empty records.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ class TooMuchError(OSError):
 
 
 class Stream:
-    """A connected socket. It gives at most `most` bytes."""
+    """A connected socket, from which at most `most` bytes are received."""
 
     def __init__(self, sock: socket.socket, most: int) -> None:
-        # Small messages go out at once: a handshake would wait 40 ms for the other's receipt.
+        # Small messages are sent at once; otherwise a handshake would wait 40 ms for an ACK.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock
         self._left = most
@@ -42,12 +42,12 @@ class Stream:
         return data
 
     async def send(self, data: bytes) -> None:
-        """Send all of it. Raises OSError."""
+        """Send all of `data`. Raises OSError."""
         await asyncio.get_running_loop().sock_sendall(self._sock, data)
 
 
 class TlsStream(Stream):
-    """The same with TLS; a client does not check the server: `certificate` is for that."""
+    """A stream with TLS. The caller must check the server's `certificate`; this class does not."""
 
     def __init__(
         self, sock: socket.socket, most: int, context: ssl.SSLContext, *, server_side: bool
@@ -57,17 +57,17 @@ class TlsStream(Stream):
         self._tls = context.wrap_bio(self._in, self._out, server_side=server_side)
 
     async def open(self) -> None:
-        """Shake hands."""
+        """Perform the TLS handshake."""
         await self._do(self._tls.do_handshake)
 
     async def receive(self) -> bytes:
-        """Return some bytes of what was encrypted; none at the end."""
+        """Return some decrypted bytes; none at the end."""
         with contextlib.suppress(ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return await self._do(lambda: self._tls.read(READ_BYTES))
         return b""
 
     async def send(self, data: bytes) -> None:
-        """Send all of it, encrypted piece by piece."""
+        """Encrypt and send all of `data`, in pieces."""
         view = memoryview(data)
         for start in range(0, len(view), WRITE_BYTES):
             self._tls.write(view[start : start + WRITE_BYTES])

@@ -1,8 +1,8 @@
 """An index of the closed gates of shared causes, from the statuses of the packages that wait.
 
-Owns the index by namespace, cause and key, so that no step looks at all packages. An opening is
-remembered until the waiting packages have written it; if the process dies before, the gate stays
-closed until the next try. For use within one event loop.
+This module owns the index by namespace, cause and key, so that no step reads all packages. It
+remembers that a gate was opened until the waiting packages have written it; if the process dies
+before, the gate stays closed until the next try. It must be used within one event loop.
 """
 
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ Gate = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Closed:
-    """One gate: the packages at it, the longest of their waits, and the Jobs that hold it.
+    """One gate: the packages that wait for it, the longest wait, and the Jobs that try it.
 
-    `over` are the times at which the waits began that are over, whatever those say that have not
-    looked since: a clock can be set back, and what begins then is not over.
-    `hurried`: it may be tried before its time.
+    `over` are the start times of waits that are over, even if a status still has them. Only exact
+    times are compared: after a clock was set back, new waits begin earlier and are not over.
+    `hurried`: the gate may be tried before its time.
     """
 
     waits: dict[Key, SharedWait] = field(default_factory=dict)
@@ -50,14 +50,14 @@ class _Closed:
             self._look_for_longest()
 
     def drop(self, package: Key) -> None:
-        """Forget one package's wait."""
+        """Remove one package's wait."""
         wait = self.waits.pop(package)
         self.holders.pop(package, None)
         if wait == self.longest:
             self._look_for_longest()
 
     def open(self, since: datetime) -> None:
-        """Mark the known waits as over, and those that began at that time."""
+        """Mark as over the known waits and those that began at `since`."""
         self.over = frozenset({since, *(wait.since for wait in self.waits.values())})
         self._look_for_longest()
 
@@ -74,7 +74,7 @@ def _length(wait: SharedWait) -> tuple[datetime, int]:
 
 
 class WaitIndex:
-    """The waits of all packages by what they wait for."""
+    """The waits of all packages, by gate."""
 
     def __init__(self) -> None:
         self._at: dict[Gate, _Closed] = {}
@@ -91,7 +91,7 @@ class WaitIndex:
             self._of[package] = gate
 
     def drop(self, package: Key) -> None:
-        """Forget what the package waits for."""
+        """Remove the package's wait."""
         gate = self._of.pop(package, None)
         if gate is None:
             return
@@ -100,7 +100,7 @@ class WaitIndex:
             del self._at[gate]
 
     def closed(self, gate: Gate) -> SharedWait | None:
-        """Return the gate as the longest-waiting package has it; None: it is open."""
+        """Return the wait of the package that has waited longest; None: the gate is open."""
         found = self._at.get(gate)
         if found is None or found.longest is None:
             return None
@@ -109,17 +109,17 @@ class WaitIndex:
         return found.longest
 
     def holders(self, gate: Gate) -> list[str]:
-        """Return the Jobs that wait at the gate or try it, as the statuses have it."""
+        """Return the Jobs that, by the statuses, wait at the gate or try it."""
         found = self._at.get(gate)
         return list(found.holders.values()) if found else []
 
     def waiting(self, gate: Gate) -> list[Key]:
-        """Return the packages at the gate, in the order of their names."""
+        """Return the packages that wait for the gate, in the order of their names."""
         found = self._at.get(gate)
         return sorted(found.waits) if found else []
 
     def waiting_with(self, package: Key) -> list[Key]:
-        """Return the packages at the gate at which this one is, if it is at one."""
+        """Return the packages that wait for the same gate as `package`, if it waits for one."""
         gate = self._of.get(package)
         return self.waiting(gate) if gate else []
 
@@ -130,7 +130,7 @@ class WaitIndex:
             found.open(wait.since)
 
     def hurry(self, namespace: str) -> list[Key]:
-        """Have a quota tried now: an episode of the namespace has ended. Return whom to wake."""
+        """Allow a try of the quota now, as an episode has ended; return the packages to wake."""
         gate = (namespace, str(Cause.REFUSAL), str(Refusal.QUOTA))
         if gate not in self._at:
             return []

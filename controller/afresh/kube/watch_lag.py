@@ -1,8 +1,8 @@
-"""Records changes that a list has shown and the watch has not: the sign of a stuck watch.
+"""Records changes that a list has shown and the watch has not: they show that a watch is stuck.
 
-Silence proves nothing: a healthy watch is silent if nothing changes, or while the API server is
-unreachable. Only a later list that shows the same change proves that the watch could have reported
-it. For use within one event loop.
+A silent watch proves nothing: a healthy one is silent if nothing changes, or while the API server
+is unreachable. Only a later list with the same change proves that the watch could have reported it.
+This module must be used within one event loop.
 """
 
 from dataclasses import dataclass
@@ -37,15 +37,15 @@ class WatchLag:
         elif known is None or version_of(known) < version:
             owed[uid] = _Debt(version, since=now)
 
-    def told(self, kind: Resource, change: str | None, body: Manifest) -> None:
-        """Record what the watch reports."""
+    def reported(self, kind: Resource, change: str | None, body: Manifest) -> None:
+        """Record an event of the watch."""
         owed = self._owed.get(kind, {})
         uid = body["metadata"]["uid"]
         if uid in owed and (change == "DELETED" or owed[uid].version <= version_of(body)):
             del owed[uid]
 
     def retain(self, kind: Resource, uids: set[str]) -> None:
-        """Forget the objects that are gone."""
+        """Remove the objects that are not in `uids`."""
         owed = self._owed.get(kind, {})
         self._owed[kind] = {uid: owed[uid] for uid in owed if uid in uids}
 
@@ -57,14 +57,14 @@ class WatchLag:
                 debt.since, debt.seconds = now, 0.0
 
     def owes(self) -> bool:
-        """Whether any change is unreported, however short the time."""
+        """Whether any change is unreported, even if only for a short time."""
         return any(self._owed.values())
 
     def late(self, seconds: float = LATE_SECONDS) -> str | None:
-        """Return the kind whose watch is late by more than the limit; None: none is."""
+        """Return a sentence if a watch is late by more than `seconds`, else None."""
         for kind, owed in self._owed.items():
             if any(debt.seconds > seconds for debt in owed.values()):
-                return f"the watch of {kind.plural} does not tell what a list has shown"
+                return f"the watch of {kind.plural} does not report changes that a list has shown"
         return None
 
 

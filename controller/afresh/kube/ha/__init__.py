@@ -1,1 +1,1 @@
-"""Several operators: which one works, and what the others do."""
+"""Several replicas of the operator: which one leads, and what the standbys do."""

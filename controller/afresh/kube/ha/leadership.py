@@ -1,4 +1,4 @@
-"""Leader election as a block of code: waits for the Lease, keeps it, and releases it.
+"""Leader election as an `async with` block: it waits for the Lease, renews it, and releases it.
 
 An operator that loses the Lease stops writing before another begins, and then ends.
 """
@@ -32,10 +32,10 @@ class Tenure:
 async def leading(
     settings: Settings, kube: Kube, keys: ReportKeys, *, health: Health, stop: asyncio.Event
 ) -> AsyncIterator[Tenure]:
-    """Lead for as long as the block lasts, unless `stop` is set before that is possible.
+    """Lead while the block runs, unless `stop` is set before the Lease is acquired.
 
-    `kube` writes only while this operator leads; when it cannot any more, `stop` is set. Without
-    the name of a Lease the operator is alone, and leads at once.
+    `kube` writes only while this operator leads; if the operator loses the Lease, `stop` is set.
+    Without the name of a Lease, the operator is the only one and leads at once.
     """
     tenure = Tenure()
     if not settings.lease_name:
@@ -67,7 +67,7 @@ async def _keep(lease: Lease, tenure: Tenure, stop: asyncio.Event) -> None:
 
 
 def _overdue(lease: Lease) -> str | None:
-    """Whether this operator lost the Lease long ago and still runs: then it is stuck."""
+    """Return a sentence if this operator lost the Lease long ago and still runs: it is stuck."""
     if lease.write_seconds() > -WRITE_SECONDS:
         return None
     return "the Lease was not renewed in time, and the operator has not ended"

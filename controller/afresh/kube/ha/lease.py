@@ -17,9 +17,9 @@ from afresh.logs import get_logger
 
 log = get_logger()
 LEASE_SECONDS = 10
-"""A Lease that was not renewed for so long is free."""
+"""A Lease that was not renewed for this time is free."""
 WRITE_SECONDS = 7
-"""For so long after it asked for its last renewal a leader writes."""
+"""A leader writes for this time after it sent its last successful renewal."""
 PAUSE_SECONDS = 2
 TRY_SECONDS = 3
 ADDRESS = "afresh.dev/report-address"
@@ -46,17 +46,17 @@ class Lease:
 
     @property
     def leader_address(self) -> str | None:
-        """The URL of the report server of the operator that leads, as far as is known."""
+        """The URL of the leader's report server, if it is known."""
         notes = (self._known or {}).get("metadata", {}).get("annotations", {})
         address: str | None = notes.get(ADDRESS)
         return address if self._spec.get("holderIdentity") else None
 
     def write_seconds(self) -> float:
-        """Return for how long this operator may still write; at most 0 if it may not."""
+        """Return for how many seconds this operator may still write; 0 or less if it may not."""
         return self._writes_until - clock.elapsed()
 
     async def acquire(self) -> None:
-        """Return once this operator leads."""
+        """Wait until this operator leads."""
         while True:
             if await self._try(self._take_if_free):
                 break
@@ -64,7 +64,7 @@ class Lease:
         log.info("leading", lease=self._name, holder=self._holder)
 
     async def keep(self) -> None:
-        """Renew the Lease until that has failed for so long that another may lead."""
+        """Renew the Lease until renewals have failed for so long that another may lead."""
         while self.write_seconds() > 0 and self._is_mine():
             await asyncio.sleep(min(PAUSE_SECONDS, max(self.write_seconds(), 0)))
             if self.write_seconds() > 0:
@@ -81,12 +81,12 @@ class Lease:
             await self._try(lambda: self._change(lambda: free))
 
     async def _try(self, act: Callable[[], Awaitable[bool]]) -> bool:
-        """Run one call with a timeout that leaves time for a retry; a passing error is False."""
+        """Run one call with a timeout that leaves time for a retry; False on a temporary error."""
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 return await act()
         except ConflictError:
-            return False  # read anew at the next try
+            return False  # it is read again at the next try
         except (TimeoutError, KubeError) as error:
             log.warning("lease_not_reached", lease=self._name, error=str(error) or "no answer")
             return False

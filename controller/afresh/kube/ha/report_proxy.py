@@ -1,6 +1,7 @@
 """The report endpoint of a standby: it passes Reports on to the leader.
 
-The operators' Service does not know which one leads. Must not judge a Report, nor keep one.
+The Service of the operators does not know which one leads. This module neither checks nor stores
+Reports.
 """
 
 import asyncio
@@ -52,15 +53,15 @@ class ReportProxy:
         address = self.lease.leader_address
         # A Report is passed on only once, because the leader's address may be outdated.
         if address is None or PASSED_ON.lower() in request.fields:
-            return message(503, "no operator leads now")
+            return message(503, "there is no leader now")
         if self._passing >= MOST_PASSED_ON:
-            return message(503, "too many Reports wait for the operator that leads")
+            return message(503, "too many Reports wait for the leader")
         self._passing += 1
         try:
             async with asyncio.timeout(SECONDS):
                 return await self._ask(address, token, request.body)
         except (TimeoutError, OSError, ValueError):
-            return message(503, "the operator that leads does not answer")
+            return message(503, "the leader does not answer")
         finally:
             self._passing -= 1
 
