@@ -102,7 +102,7 @@ def test_call_whose_conversation_goes_on_keeps_it_and_later_ones_name_it():
 
 
 @pytest.mark.parametrize(
-    ("told", "want"),
+    ("value", "want"),
     [
         (THREAD, THREAD),
         ("--last", None),
@@ -111,8 +111,8 @@ def test_call_whose_conversation_goes_on_keeps_it_and_later_ones_name_it():
         (None, None),
     ],
 )
-def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str | None):
-    assert read(STARTED | {"thread_id": told}).session == want
+def test_session_is_what_the_events_say_if_it_can_be_one(value: object, want: str | None):
+    assert read(STARTED | {"thread_id": value}).session == want
 
 
 @pytest.mark.parametrize(

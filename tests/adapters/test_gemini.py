@@ -104,7 +104,7 @@ def test_agent_with_its_own_credentials_is_given_no_base_url_no_key_and_no_way_t
 
 
 @pytest.mark.parametrize(
-    ("told", "want"),
+    ("value", "want"),
     [
         ("0a4da9ee-958a-47d2-8a18-d70da1de9768", "0a4da9ee-958a-47d2-8a18-d70da1de9768"),
         ("latest", None),
@@ -113,8 +113,8 @@ def test_agent_with_its_own_credentials_is_given_no_base_url_no_key_and_no_way_t
         (None, None),
     ],
 )
-def test_session_is_what_the_first_event_says_if_it_can_be_one(told: object, want: str | None):
-    assert read({"type": "init", **TIME, "session_id": told}).session == want
+def test_session_is_what_the_first_event_says_if_it_can_be_one(value: object, want: str | None):
+    assert read({"type": "init", **TIME, "session_id": value}).session == want
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def finished(reason: str) -> dict[str, Any]:
 
 
 def failed(message: str, **data: object) -> dict[str, Any]:
-    told = {"message": message, "isRetryable": False, **data}
-    return event("error", error={"name": "APIError", "data": told})
+    details = {"message": message, "isRetryable": False, **data}
+    return event("error", error={"name": "APIError", "data": details})
 
 
 TOOL = event(
@@ -86,7 +86,7 @@ def test_conversation_that_goes_on_is_kept_and_later_calls_name_it():
 
 
 @pytest.mark.parametrize(
-    ("told", "want"),
+    ("details", "want"),
     [
         (SESSION, SESSION),
         ("ses_1 --share", None),
@@ -95,8 +95,8 @@ def test_conversation_that_goes_on_is_kept_and_later_calls_name_it():
         (None, None),
     ],
 )
-def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str | None):
-    assert read(GOOD | {"sessionID": told}).session == want
+def test_session_is_what_the_events_say_if_it_can_be_one(details: object, want: str | None):
+    assert read(GOOD | {"sessionID": details}).session == want
 
 
 def test_program_asks_nobody_and_fetches_nothing():

@@ -95,8 +95,8 @@ def test_settings_bound_tries_keep_the_conversation_whole_and_send_nothing_that_
     assert settings["model"] == {
         "generationConfig": {"contextWindowSize": 1_000_000_000, "maxRetries": 1}
     }
-    told = (settings["general"], settings["memory"], settings["privacy"], settings["telemetry"])
-    assert told == (
+    groups = (settings["general"], settings["memory"], settings["privacy"], settings["telemetry"])
+    assert groups == (
         {
             "enableAutoUpdate": False,
             "gitCoAuthor": {"commit": False, "pr": False},
@@ -128,11 +128,11 @@ def test_agent_with_its_own_credentials_is_given_no_address_no_key_and_no_way_to
 
 
 @pytest.mark.parametrize(
-    ("told", "want"),
+    ("groups", "want"),
     [(SESSION, SESSION), ("latest", None), ("--yolo", None), ([SESSION], None), (None, None)],
 )
-def test_session_is_what_an_event_says_if_it_can_be_one(told: object, want: str | None):
-    assert read({"type": "system", "subtype": "init", "session_id": told}).session == want
+def test_session_is_what_an_event_says_if_it_can_be_one(groups: object, want: str | None):
+    assert read({"type": "system", "subtype": "init", "session_id": groups}).session == want
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,19 @@ def spec_of(kubectl: Kubectl, namespace: str) -> Manifest:
     return spec
 
 
-def stands(kubectl: Kubectl, namespace: str, phase: str, **status: Any) -> None:
+def set_status(kubectl: Kubectl, namespace: str, phase: str, **status: Any) -> None:
     """Write a status as the operator does, about the package as it now is."""
     generation = kubectl.get("wp", "demo", namespace)["metadata"]["generation"]
     ready = {"type": "Ready", "status": "False", "reason": phase, "message": f"It is {phase}."}
-    said = {"phase": phase, "reason": phase, "observedGeneration": generation, "progress": "0/1"}
-    kubectl.patch_status("wp", "demo", namespace, {**said, "conditions": [ready], **status})
+    status_fields = {
+        "phase": phase,
+        "reason": phase,
+        "observedGeneration": generation,
+        "progress": "0/1",
+    }
+    kubectl.patch_status(
+        "wp", "demo", namespace, {**status_fields, "conditions": [ready], **status}
+    )
 
 
 def write_kubeconfig(

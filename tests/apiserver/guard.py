@@ -70,8 +70,8 @@ def install(kubectl: Kubectl, namespace: str) -> None:
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
               "metadata": {"name": NAME}, "spec": {"podSelector": {}}}  # fmt: skip
 
-    def stands() -> bool:
+    def is_active() -> bool:
         words = ("create", "--dry-run=server", "-n", namespace, f"--as={ACCOUNT}")
         return REFUSAL in kubectl.run(*words, manifest=policy).stderr
 
-    wait("the guard stands", stands, seconds=120)
+    wait("the guard stands", is_active, seconds=120)

@@ -25,7 +25,7 @@ REFUSAL = "you may not use the AgentClass {} in the namespace {}: ask for a role
 
 
 @dataclass(frozen=True)
-class Desk:
+class Writer:
     """A team's namespace in which a user may edit packages, and the policy holds."""
 
     kubectl: Kubectl
@@ -77,9 +77,9 @@ def binding(name: str, kind: str, target: str) -> Manifest:
 
 
 @pytest.fixture(scope="module")
-def desk(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
+def writer(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Writer:
     """Apply the chart's policy for one namespace, and wait until it is enforced there."""
-    made = Desk(kubectl, make_namespace(), "class-use")
+    made = Writer(kubectl, make_namespace(), "class-use")
     values = ("admission.enabled=true", f'namespaces=["{made.namespace}"]')
     system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}}
     kubectl("apply", manifest=system)
@@ -92,77 +92,77 @@ def desk(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
     return made
 
 
-def probe(desk: Desk) -> str:
+def probe(writer: Writer) -> str:
     """Try what must not be, without doing it: a class that no test lets her use."""
-    return desk.kubectl.run(
-        "create", "--dry-run=server", "-n", desk.namespace, "--as", USER,
+    return writer.kubectl.run(
+        "create", "--dry-run=server", "-n", writer.namespace, "--as", USER,
         manifest=changed(minimal_package("probe"), {"spec.agentClassName": "nobodys"}),
     ).stderr  # fmt: skip
 
 
-def test_a_user_without_use_is_refused_and_one_with_it_may_write(desk: Desk) -> None:
-    said = desk.write("another", "another")
-    desk.allow("another")
+def test_a_user_without_use_is_refused_and_one_with_it_may_write(writer: Writer) -> None:
+    answer = writer.write("another", "another")
+    writer.allow("another")
 
-    assert REFUSAL.format("another", desk.namespace) in said
-    wait("she may write", lambda: desk.write("another", "another") == "", seconds=120)
+    assert REFUSAL.format("another", writer.namespace) in answer
+    wait("she may write", lambda: writer.write("another", "another") == "", seconds=120)
 
 
-def test_a_class_that_she_may_not_use_cannot_be_switched_to(desk: Desk) -> None:
-    desk.allow("claude")
-    wait("she may write", lambda: desk.write() == "", seconds=120)
+def test_a_class_that_she_may_not_use_cannot_be_switched_to(writer: Writer) -> None:
+    writer.allow("claude")
+    wait("she may write", lambda: writer.write() == "", seconds=120)
 
-    said = desk.patch('{"spec":{"agentClassName":"costly"}}')
-    spec = desk.kubectl.get("wp", "demo", desk.namespace)["spec"]
-    desk.allow("costly")
+    answer = writer.patch('{"spec":{"agentClassName":"costly"}}')
+    spec = writer.kubectl.get("wp", "demo", writer.namespace)["spec"]
+    writer.allow("costly")
 
-    assert REFUSAL.format("costly", desk.namespace) in said
+    assert REFUSAL.format("costly", writer.namespace) in answer
     assert spec["agentClassName"] == "claude"
     switch = '{"spec":{"agentClassName":"costly"}}'
-    wait("she may switch", lambda: desk.patch(switch) == "", seconds=120)
-    assert desk.patch('{"spec":{"agentClassName":"claude"}}') == ""
+    wait("she may switch", lambda: writer.patch(switch) == "", seconds=120)
+    assert writer.patch('{"spec":{"agentClassName":"claude"}}') == ""
 
 
 RETRY = '{"metadata":{"annotations":{"afresh.dev/retry-requested-at":"1"}}}'
 
 
 @pytest.mark.parametrize("patch", ['{"spec":{"goal":"Mine."}}', RETRY], ids=["a goal", "a retry"])
-def test_who_may_no_longer_use_a_class_cannot_have_it_do_more(desk: Desk, patch: str) -> None:
-    desk.allow("claude")
-    wait("she may write", lambda: desk.write() == "", seconds=120)
-    desk.forbid("claude")
+def test_who_may_no_longer_use_a_class_cannot_have_it_do_more(writer: Writer, patch: str) -> None:
+    writer.allow("claude")
+    wait("she may write", lambda: writer.write() == "", seconds=120)
+    writer.forbid("claude")
 
     wait(
         "she may not",
-        lambda: REFUSAL.format("claude", desk.namespace) in desk.patch(patch),
+        lambda: REFUSAL.format("claude", writer.namespace) in writer.patch(patch),
         seconds=120,
     )
-    assert desk.patch('{"metadata":{"labels":{"seen":"yes"}}}') == ""
+    assert writer.patch('{"metadata":{"labels":{"seen":"yes"}}}') == ""
 
 
-def test_the_operators_own_writes_pass(desk: Desk) -> None:
-    desk.allow("claude")
-    wait("she may write", lambda: desk.write() == "", seconds=120)
-    operator = f"system:serviceaccount:{SYSTEM}:{desk.release}-operator"
+def test_the_operators_own_writes_pass(writer: Writer) -> None:
+    writer.allow("claude")
+    wait("she may write", lambda: writer.write() == "", seconds=120)
+    operator = f"system:serviceaccount:{SYSTEM}:{writer.release}-operator"
 
-    done = desk.kubectl.run(
-        "apply", "--server-side", "--subresource=status", "-n", desk.namespace, "--as", operator,
+    done = writer.kubectl.run(
+        "apply", "--server-side", "--subresource=status", "-n", writer.namespace, "--as", operator,
         manifest={**minimal_package(), "status": {"phase": "Pending"}},
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert desk.kubectl.get("wp", "demo", desk.namespace)["status"]["phase"] == "Pending"
+    assert writer.kubectl.get("wp", "demo", writer.namespace)["status"]["phase"] == "Pending"
 
 
 def test_another_namespace_than_those_that_are_served_is_none_of_its_business(
-    desk: Desk, namespace: str
+    writer: Writer, namespace: str
 ) -> None:
     for name in ("view", "edit"):
-        desk.kubectl.apply(binding(name, "ClusterRole", f"{desk.release}-{name}"), namespace)
+        writer.kubectl.apply(binding(name, "ClusterRole", f"{writer.release}-{name}"), namespace)
 
-    elsewhere = Desk(desk.kubectl, namespace, desk.release)
+    elsewhere = Writer(writer.kubectl, namespace, writer.release)
     wait("her rights are known", lambda: "is forbidden: User" not in elsewhere.write(), seconds=120)
 
     assert elsewhere.write() == ""
-    assert "you may not use" in probe(desk)
+    assert "you may not use" in probe(writer)
     assert probe(elsewhere) == ""

@@ -81,16 +81,16 @@ async def test_work_that_a_review_rejects_is_done_anew_and_counted_once(
         await ended(node.kube, namespace)
         command = ("retry", "p", "A", "--because", "rejected")
         retried = await asyncio.to_thread(afresh, *command)
-        package = await done_anew(node.kube, namespace)
+        package = await done_again(node.kube, namespace)
 
     record = package["status"]["subtasks"][0]
-    told = (await asyncio.to_thread(afresh, "report", "p", "-o", "json")).stdout
+    output = (await asyncio.to_thread(afresh, "report", "p", "-o", "json")).stdout
     assert (retried.returncode, retried.stderr) == (0, "")
     assert (record["rejections"], record["hallucinations"], record["attempts"]) == (1, 0, 2)
-    assert json.loads(told)["subtasks"][0]["rejections"] == 1
+    assert json.loads(output)["subtasks"][0]["rejections"] == 1
 
 
-async def done_anew(kube: Kube, namespace: str) -> Manifest:
+async def done_again(kube: Kube, namespace: str) -> Manifest:
     """Wait until the raised revision is done."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

@@ -87,13 +87,13 @@ def test_report_tells_the_status_and_why_git_could_not_read_the_branch(
     kubectl.patch_status("wp", "demo", namespace, {"phase": "NeedsReview", "reviews": [review]})
 
     markdown = afresh("report", "demo")
-    told = json.loads(afresh("report", "demo", "-o", "json").stdout)
+    output = json.loads(afresh("report", "demo", "-o", "json").stdout)
 
     assert (markdown.returncode, markdown.stderr) == (0, "")
     assert "### T1: Blocked\n\n> Which key?\n" in markdown.stdout
     assert "cannot be read: git says: fatal: unable to access" in markdown.stdout
-    assert told["waiting"][0]["message"] == "Which key?"
-    assert told["subtasks"][0]["title"] == "Token model"
+    assert output["waiting"][0]["message"] == "Which key?"
+    assert output["subtasks"][0]["title"] == "Token model"
 
 
 def test_report_has_the_attempts_of_the_packages_own_subtasks_in_every_form(
@@ -114,15 +114,15 @@ def test_report_has_the_attempts_of_the_packages_own_subtasks_in_every_form(
 
     markdown = afresh("report", "demo").stdout
     page = afresh("report", "demo", "-o", "html").stdout
-    told = json.loads(afresh("report", "demo", "-o", "json").stdout)
+    output = json.loads(afresh("report", "demo", "-o", "json").stdout)
 
     assert "- T1: It issues tokens." in markdown
     assert "- T1: A \\<vague> name." in markdown
     assert page.startswith("<!DOCTYPE html>")
     assert "attempt 1: Success, 42 s" in page
     assert "A &lt;vague&gt; name." in page
-    assert told["subtasks"][0]["history"][0]["costUSD"] == 0.42
-    assert "Of another package." not in markdown + page + json.dumps(told)
+    assert output["subtasks"][0]["history"][0]["costUSD"] == 0.42
+    assert "Of another package." not in markdown + page + json.dumps(output)
 
 
 CHANGES: list[Any] = [
@@ -148,9 +148,9 @@ def test_change_as_json_has_the_fields_that_the_api_server_then_stores(
 
     done = afresh(*arguments, "-o", "json")
 
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["namespace"], told["package"]) == (0, namespace, "demo")
-    assert told["changed"] == want
+    output = json.loads(done.stdout)
+    assert (done.returncode, output["namespace"], output["package"]) == (0, namespace, "demo")
+    assert output["changed"] == want
     stored = spec_of(kubectl, namespace)
     for name, value in want.get("spec", {}).get("subtasks", [{}])[0].items():
         assert stored["subtasks"][0].get(name) == value
@@ -162,9 +162,9 @@ def test_cancel_as_json_has_the_request_that_the_operator_answers(
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
 
-    told = json.loads(afresh("cancel", "demo", "-o", "json").stdout)
+    output = json.loads(afresh("cancel", "demo", "-o", "json").stdout)
 
-    asked = told["changed"]["metadata"]["annotations"]
+    asked = output["changed"]["metadata"]["annotations"]
     stored = kubectl.get("wp", "demo", namespace)["metadata"]["annotations"]
     assert asked
     assert asked.items() <= stored.items()
@@ -182,13 +182,13 @@ def test_packages_of_one_namespace_are_compared_by_what_is_stored_of_them(
     kubectl.patch_status("wp", "demo", namespace, status)
 
     table = afresh("compare", "demo", "demo-persistent")
-    told = json.loads(afresh("compare", "demo", "demo-persistent", "-o", "json").stdout)
+    output = json.loads(afresh("compare", "demo", "demo-persistent", "-o", "json").stdout)
     missing = afresh("compare", "demo", "gone")
 
     assert table.stdout.startswith("They were asked for the same.\n")
     assert "demo-persistent has not ended" in table.stdout
-    assert told["comparable"] is True
-    assert (told["first"]["reviewRejectionRate"], told["first"]["costUSD"]) == (1.0, 0.42)
+    assert output["comparable"] is True
+    assert (output["first"]["reviewRejectionRate"], output["first"]["costUSD"]) == (1.0, 0.42)
     assert (missing.returncode, missing.stdout) == (1, "")
     assert "There is no WorkPackage gone in the namespace" in missing.stderr
 

@@ -38,7 +38,7 @@ WANTED = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
 
 
 @dataclass(frozen=True)
-class Desk:
+class Writer:
     """A namespace that is served."""
 
     kubectl: Kubectl
@@ -132,49 +132,49 @@ MARKS = [
 
 
 @pytest.fixture(scope="module")
-def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Desk:
+def everywhere(kubectl: Kubectl, make_namespace: Callable[[], str]) -> Writer:
     """Apply the chart's policies and rights for one namespace with people; wait for them."""
-    desk = Desk(kubectl, make_namespace())
-    kubectl("create", "serviceaccount", "default", "-n", desk.namespace)
+    writer = Writer(kubectl, make_namespace())
+    kubectl("create", "serviceaccount", "default", "-n", writer.namespace)
     system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}}
     kubectl("apply", manifest=system)
-    for item in render("afresh", f'namespaces=["{desk.namespace}"]', release=RELEASE):
+    for item in render("afresh", f'namespaces=["{writer.namespace}"]', release=RELEASE):
         if item["kind"] in WANTED and item["metadata"].get("namespace") != SYSTEM:
             kubectl("apply", manifest=item)
     for user, roles in PEOPLE.items():
-        allow(desk, user, roles)
-    allow(desk, CONTROLLER, ("view",))  # kubectl looks before it changes
+        allow(writer, user, roles)
+    allow(writer, CONTROLLER, ("view",))  # kubectl looks before it changes
     change = "--verb=get,update,patch"
-    grant(desk, "adam", "debug", "--resource=pods/ephemeralcontainers,pods/resize", change)
+    grant(writer, "adam", "debug", "--resource=pods/ephemeralcontainers,pods/resize", change)
     # What Kueue's own ClusterRole gives it on Jobs.
-    grant(desk, KUEUE, "queue", "--resource=jobs,jobs/status", change)
+    grant(writer, KUEUE, "queue", "--resource=jobs,jobs/status", change)
     for user in PEOPLE:
         wait(
             f"the policies and the rights of {user} hold",
-            lambda user=user: REFUSAL in desk.create(
-                user, episode(desk.namespace), "--dry-run=server"
-            ) and NO_TOKEN in token(desk, user, "afresh"),
+            lambda user=user: REFUSAL in writer.create(
+                user, episode(writer.namespace), "--dry-run=server"
+            ) and NO_TOKEN in token(writer, user, "afresh"),
             seconds=120,
         )  # fmt: skip
-    return desk
+    return writer
 
 
-def grant(desk: Desk, user: str, role: str, *rights: str) -> None:
-    desk.kubectl("create", "role", role, "-n", desk.namespace, *rights)
-    words = ("create", "rolebinding", role, "-n", desk.namespace)
-    desk.kubectl(*words, f"--role={role}", f"--user={user}")
+def grant(writer: Writer, user: str, role: str, *rights: str) -> None:
+    writer.kubectl("create", "role", role, "-n", writer.namespace, *rights)
+    words = ("create", "rolebinding", role, "-n", writer.namespace)
+    writer.kubectl(*words, f"--role={role}", f"--user={user}")
 
 
-def allow(desk: Desk, user: str, roles: tuple[str, ...]) -> None:
+def allow(writer: Writer, user: str, roles: tuple[str, ...]) -> None:
     for role in roles:
         name = f"system:aggregate-to-{role}"
         short = user.rpartition(":")[2]
-        words = ("create", "rolebinding", f"{short}-{role}", "-n", desk.namespace)
-        desk.kubectl(*words, f"--clusterrole={name}", f"--user={user}")
+        words = ("create", "rolebinding", f"{short}-{role}", "-n", writer.namespace)
+        writer.kubectl(*words, f"--clusterrole={name}", f"--user={user}")
 
 
 @pytest.fixture
-def desk(everywhere: Desk) -> Desk:
+def writer(everywhere: Writer) -> Writer:
     """Return the desk with no Job and no pod in it."""
     kinds = "jobs,pods,cronjobs,deployments,statefulsets,daemonsets,replicasets,rc"
     words = ("--all", "--grace-period=0", "--force", "--cascade=background")
@@ -182,50 +182,52 @@ def desk(everywhere: Desk) -> Desk:
     return everywhere
 
 
-def token(desk: Desk, user: str, *audiences: str, options: tuple[str, ...] = ()) -> str:
+def token(writer: Writer, user: str, *audiences: str, options: tuple[str, ...] = ()) -> str:
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": {"audiences": list(audiences)}}  # fmt: skip
-    return desk.raw(user, "serviceaccounts/default/token", body, *options)
+    return writer.raw(user, "serviceaccounts/default/token", body, *options)
 
 
 people = pytest.mark.parametrize("user", PEOPLE)
 
 
 @people
-def test_nobody_but_the_operator_makes_the_job_of_an_episode(desk: Desk, user: str) -> None:
-    said = desk.create(user, episode(desk.namespace))
+def test_nobody_but_the_operator_makes_the_job_of_an_episode(writer: Writer, user: str) -> None:
+    result = writer.create(user, episode(writer.namespace))
 
-    assert REFUSAL in said
-    assert "the verb run on episodes.afresh.dev" in said
-    assert desk.job()["metadata"]["uid"]
+    assert REFUSAL in result
+    assert "the verb run on episodes.afresh.dev" in result
+    assert writer.job()["metadata"]["uid"]
 
 
 @pytest.mark.parametrize(("kind", "version"), KINDS, ids=[kind for kind, _ in KINDS])
 @pytest.mark.parametrize("marks", MARKS)
 def test_no_workload_has_pods_that_look_like_an_episodes(
-    desk: Desk, kind: str, version: str, marks: Manifest
+    writer: Writer, kind: str, version: str, marks: Manifest
 ) -> None:
-    said = desk.create("edith", plain(kind, version, **marks))
+    result = writer.create("edith", plain(kind, version, **marks))
 
-    assert REFUSAL in said
-    assert desk.create("edith", plain(kind, version)) == ""
+    assert REFUSAL in result
+    assert writer.create("edith", plain(kind, version)) == ""
     if kind == "Job":
         return  # its template is there to stay
     template = {"template": {"metadata": marks}}
     spec = {"jobTemplate": {"spec": template}} if kind == "CronJob" else template
-    assert REFUSAL in desk.patch("edith", f"{kind.lower()}/{kind.lower()}", {"spec": spec})
+    assert REFUSAL in writer.patch("edith", f"{kind.lower()}/{kind.lower()}", {"spec": spec})
     assert (
-        desk.patch("edith", f"{kind.lower()}/{kind.lower()}", {"metadata": {"labels": {"a": "b"}}})
+        writer.patch(
+            "edith", f"{kind.lower()}/{kind.lower()}", {"metadata": {"labels": {"a": "b"}}}
+        )
         == ""
     )
 
 
-def test_a_cron_jobs_own_jobs_look_like_no_episode_either(desk: Desk) -> None:
+def test_a_cron_jobs_own_jobs_look_like_no_episode_either(writer: Writer) -> None:
     marked = plain("CronJob", "batch/v1")
     marked["spec"]["jobTemplate"]["metadata"] = {"labels": {"afresh.dev/package": "token-auth"}}
 
-    assert REFUSAL in desk.create("edith", marked)
-    assert REFUSAL in desk.create(OF_CRON_JOBS, episode(desk.namespace))
+    assert REFUSAL in writer.create("edith", marked)
+    assert REFUSAL in writer.create(OF_CRON_JOBS, episode(writer.namespace))
 
 
 @people
@@ -241,15 +243,15 @@ def test_a_cron_jobs_own_jobs_look_like_no_episode_either(desk: Desk) -> None:
     ids=["batch", "attempt", "no package", "maker", "Order"],
 )
 def test_what_afresh_wrote_on_a_job_that_waits_stays(
-    desk: Desk, user: str, change: Manifest
+    writer: Writer, user: str, change: Manifest
 ) -> None:
-    job = desk.job(suspend=True)
+    job = writer.job(suspend=True)
 
-    assert REFUSAL in desk.patch(user, f"job/{job['metadata']['name']}", change)
+    assert REFUSAL in writer.patch(user, f"job/{job['metadata']['name']}", change)
 
 
-def test_a_queue_may_release_a_job_and_take_it_back(desk: Desk) -> None:
-    job = desk.job(suspend=True)
+def test_a_queue_may_release_a_job_and_take_it_back(writer: Writer) -> None:
+    job = writer.job(suspend=True)
     target = f"job/{job['metadata']['name']}"
     where = {"nodeSelector": {"pool": "a"}, "tolerations": [{"key": "x", "operator": "Exists"}]}
     admitted = {"metadata": {"labels": {"kueue.x-k8s.io/podset": "main"},
@@ -257,18 +259,18 @@ def test_a_queue_may_release_a_job_and_take_it_back(desk: Desk) -> None:
                 "spec": where}  # fmt: skip
 
     for spec in ({"suspend": False, "template": admitted}, {"suspend": True}, {"suspend": False}):
-        assert desk.patch(KUEUE, target, {"spec": spec}) == ""
-    found = desk.kubectl.get("job", job["metadata"]["name"], desk.namespace)
+        assert writer.patch(KUEUE, target, {"spec": spec}) == ""
+    found = writer.kubectl.get("job", job["metadata"]["name"], writer.namespace)
     assert found["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "a"}
 
 
-def test_a_queue_changes_no_order(desk: Desk) -> None:
-    job = desk.job(suspend=True)
+def test_a_queue_changes_no_order(writer: Writer) -> None:
+    job = writer.job(suspend=True)
     order = {"metadata": {"annotations": {"afresh.dev/order": "{}"}}}
 
-    said = desk.patch(KUEUE, f"job/{job['metadata']['name']}", {"spec": {"template": order}})
+    result = writer.patch(KUEUE, f"job/{job['metadata']['name']}", {"spec": {"template": order}})
 
-    assert REFUSAL in said
+    assert REFUSAL in result
 
 
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}
@@ -293,14 +295,16 @@ HOLD = ["example.com/hold"]
     ids=["retries", "pods", "no pods", "deadline", "lifetime", "suspend", "no owner",
          "owner", "finalizer", "queue"],
 )  # fmt: skip
-def test_the_job_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
-    job = desk.job()
+def test_the_job_of_an_episode_stays_what_it_is(
+    writer: Writer, user: str, change: Manifest
+) -> None:
+    job = writer.job()
     target = f"job/{job['metadata']['name']}"
 
-    said = desk.patch(user, target, change)
+    result = writer.patch(user, target, change)
 
-    assert STAYS in said
-    assert desk.patch(user, target, {"metadata": {"labels": {"a": "b"}}}) == ""
+    assert STAYS in result
+    assert writer.patch(user, target, {"metadata": {"labels": {"a": "b"}}}) == ""
 
 
 @people
@@ -317,18 +321,18 @@ def test_the_job_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: M
     ids=["release", "node", "toleration", "gate", "label", "annotation"],
 )
 def test_a_job_that_waits_is_released_and_placed_by_its_queue_alone(
-    desk: Desk, user: str, change: Manifest
+    writer: Writer, user: str, change: Manifest
 ) -> None:
-    target = f"job/{desk.job(suspend=True)['metadata']['name']}"
+    target = f"job/{writer.job(suspend=True)['metadata']['name']}"
 
-    said = desk.patch(user, target, {"spec": change})
+    result = writer.patch(user, target, {"spec": change})
 
-    assert STAYS in said
-    assert desk.patch(KUEUE, target, {"spec": change}) == ""
+    assert STAYS in result
+    assert writer.patch(KUEUE, target, {"spec": change}) == ""
 
 
-def test_any_other_job_may_be_changed(desk: Desk) -> None:
-    assert desk.create("edith", plain("Job", "batch/v1")) == ""
+def test_any_other_job_may_be_changed(writer: Writer) -> None:
+    assert writer.create("edith", plain("Job", "batch/v1")) == ""
 
     for change in (
         {"spec": {"backoffLimit": 3}},
@@ -336,26 +340,28 @@ def test_any_other_job_may_be_changed(desk: Desk) -> None:
         {"metadata": {"ownerReferences": [OWNER], "finalizers": HOLD}},
         {"metadata": {"finalizers": None}},
     ):
-        assert desk.patch("edith", "job/job", change) == ""
+        assert writer.patch("edith", "job/job", change) == ""
 
 
-def test_a_foreign_job_does_not_become_an_episodes(desk: Desk) -> None:
-    assert desk.create("edith", plain("Job", "batch/v1")) == ""
+def test_a_foreign_job_does_not_become_an_episodes(writer: Writer) -> None:
+    assert writer.create("edith", plain("Job", "batch/v1")) == ""
 
-    said = desk.patch("edith", "job/job", {"metadata": {"labels": {"afresh.dev/package": "x"}}})
+    result = writer.patch("edith", "job/job", {"metadata": {"labels": {"afresh.dev/package": "x"}}})
 
-    assert REFUSAL in said
+    assert REFUSAL in result
 
 
 @pytest.mark.parametrize("user", [*PEOPLE, OF_REPLICA_SETS, OPERATOR])
-def test_nobody_but_the_job_controller_makes_the_pod_of_an_episode(desk: Desk, user: str) -> None:
-    job = desk.job()
+def test_nobody_but_the_job_controller_makes_the_pod_of_an_episode(
+    writer: Writer, user: str
+) -> None:
+    job = writer.job()
 
-    said = desk.create(user, pod_of(job))
+    result = writer.create(user, pod_of(job))
 
-    assert REFUSAL in said or "cannot create resource" in said
-    assert (user == OPERATOR) == ("cannot create resource" in said)
-    assert desk.pod(job)["metadata"]["labels"]["afresh.dev/package"]
+    assert REFUSAL in result or "cannot create resource" in result
+    assert (user == OPERATOR) == ("cannot create resource" in result)
+    assert writer.pod(job)["metadata"]["labels"]["afresh.dev/package"]
 
 
 @people
@@ -367,10 +373,10 @@ def test_nobody_but_the_job_controller_makes_the_pod_of_an_episode(desk: Desk, u
     ],
     ids=["Order", "package"],
 )
-def test_what_afresh_wrote_on_a_pod_stays(desk: Desk, user: str, change: Manifest) -> None:
-    pod = desk.pod(desk.job())
+def test_what_afresh_wrote_on_a_pod_stays(writer: Writer, user: str, change: Manifest) -> None:
+    pod = writer.pod(writer.job())
 
-    assert REFUSAL in desk.patch(user, f"pod/{pod['metadata']['name']}", change)
+    assert REFUSAL in writer.patch(user, f"pod/{pod['metadata']['name']}", change)
 
 
 @people
@@ -389,70 +395,72 @@ def test_what_afresh_wrote_on_a_pod_stays(desk: Desk, user: str, change: Manifes
     ids=["image", "deadline", "toleration", "no owner", "no finalizer", "no Job", "other Job",
          "no Job's name"],
 )  # fmt: skip
-def test_the_pod_of_an_episode_stays_what_it_is(desk: Desk, user: str, change: Manifest) -> None:
-    target = f"pod/{desk.pod(desk.job())['metadata']['name']}"
+def test_the_pod_of_an_episode_stays_what_it_is(
+    writer: Writer, user: str, change: Manifest
+) -> None:
+    target = f"pod/{writer.pod(writer.job())['metadata']['name']}"
     tracked = ["batch.kubernetes.io/job-tracking"]
     counted = {"batch.kubernetes.io/controller-uid": "u", "controller-uid": "u", "job-name": "j"}
-    assert desk.patch(CONTROLLER, target, {"metadata": {"finalizers": tracked}}) == ""
-    assert desk.patch(CONTROLLER, target, {"metadata": {"labels": counted}}) == ""
+    assert writer.patch(CONTROLLER, target, {"metadata": {"finalizers": tracked}}) == ""
+    assert writer.patch(CONTROLLER, target, {"metadata": {"labels": counted}}) == ""
 
-    said = desk.patch(user, target, change)
+    result = writer.patch(user, target, change)
 
-    assert STAYS in said
-    assert desk.patch(user, target, {"metadata": {"annotations": {"a": "b"}}}) == ""
-    assert desk.patch(CONTROLLER, target, {"metadata": {"finalizers": None}}) == ""
+    assert STAYS in result
+    assert writer.patch(user, target, {"metadata": {"annotations": {"a": "b"}}}) == ""
+    assert writer.patch(CONTROLLER, target, {"metadata": {"finalizers": None}}) == ""
 
 
-def test_a_pod_of_somebodys_does_not_become_an_episodes(desk: Desk) -> None:
+def test_a_pod_of_somebodys_does_not_become_an_episodes(writer: Writer) -> None:
     spec = plain("Job", "batch/v1")["spec"]["template"]["spec"]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mine"}, "spec": spec}
-    assert desk.create("edith", pod) == ""
+    assert writer.create("edith", pod) == ""
 
     for mark in (
         {"labels": {"afresh.dev/package": "x"}},
         {"annotations": {"afresh.dev/order": "{}"}},
     ):
-        assert REFUSAL in desk.patch("edith", "pod/mine", {"metadata": mark})
-    assert desk.patch("edith", "pod/mine", {"metadata": {"labels": {"a": "b"}}}) == ""
+        assert REFUSAL in writer.patch("edith", "pod/mine", {"metadata": mark})
+    assert writer.patch("edith", "pod/mine", {"metadata": {"labels": {"a": "b"}}}) == ""
 
 
-def test_no_container_is_added_to_the_pod_of_an_episode(desk: Desk) -> None:
-    pod = desk.pod(desk.job())
+def test_no_container_is_added_to_the_pod_of_an_episode(writer: Writer) -> None:
+    pod = writer.pod(writer.job())
     extra = {"spec": {"ephemeralContainers": [{"name": "mine", "image": "i"}]}}
 
-    said = desk.patch(
+    result = writer.patch(
         "adam", f"pod/{pod['metadata']['name']}", extra, "--subresource=ephemeralcontainers"
     )
 
-    assert STAYS in said
+    assert STAYS in result
 
 
-def test_the_pod_of_an_episode_keeps_its_size(desk: Desk) -> None:
-    pod = desk.pod(desk.job())
+def test_the_pod_of_an_episode_keeps_its_size(writer: Writer) -> None:
+    pod = writer.pod(writer.job())
     memory = {"memory": "32Mi"}
     smaller = {"name": "runner", "resources": {"requests": memory, "limits": memory}}
 
-    said = desk.patch(
+    result = writer.patch(
         "adam", f"pod/{pod['metadata']['name']}", {"spec": {"containers": [smaller]}},
         "--subresource=resize",
     )  # fmt: skip
 
-    assert STAYS in said
+    assert STAYS in result
 
 
 @people
 @pytest.mark.parametrize("into", ["exec?command=sh&stdin=true", "attach?stdin=true", "portforward"])
-def test_nobody_connects_to_the_pod_of_an_episode(desk: Desk, user: str, into: str) -> None:
-    pod = desk.pod(desk.job())["metadata"]["name"]
+def test_nobody_connects_to_the_pod_of_an_episode(writer: Writer, user: str, into: str) -> None:
+    pod = writer.pod(writer.job())["metadata"]["name"]
 
-    assert NOT_CONNECTED in desk.raw(user, f"pods/{pod}/{into}", {})
+    assert NOT_CONNECTED in writer.raw(user, f"pods/{pod}/{into}", {})
 
 
 @pytest.mark.parametrize("form", ["{}", "{}:8080", "{}:web", "http:{}:8080", "https:{}:"])
-def test_no_proxy_reaches_the_pod_of_an_episode(desk: Desk, form: str) -> None:
-    pod = desk.pod(desk.job())["metadata"]["name"]
+def test_no_proxy_reaches_the_pod_of_an_episode(writer: Writer, form: str) -> None:
+    pod = writer.pod(writer.job())["metadata"]["name"]
 
-    assert NOT_CONNECTED in desk.raw("edith", f"pods/{form.format(pod)}/proxy/path", {})
+    assert NOT_CONNECTED in writer.raw("edith", f"pods/{form.format(pod)}/proxy/path", {})
 
 
 @pytest.mark.parametrize(
@@ -460,41 +468,41 @@ def test_no_proxy_reaches_the_pod_of_an_episode(desk: Desk, form: str) -> None:
     ["web-7-5bcdf678-x2abc", "backup-1-29380000-abcde", "build-12-e1a2b3c4-abcde", "db-0"],
     ids=["a Deployment's", "a CronJob's", "a build's", "a StatefulSet's"],
 )
-def test_whoever_may_connects_to_any_other_pod(desk: Desk, name: str) -> None:
-    said = desk.raw("edith", f"pods/{name}/exec?command=sh", {})
+def test_whoever_may_connects_to_any_other_pod(writer: Writer, name: str) -> None:
+    result = writer.raw("edith", f"pods/{name}/exec?command=sh", {})
 
-    assert f'pods "{name}" not found' in said
+    assert f'pods "{name}" not found' in result
 
 
-def test_a_long_name_leaves_the_pods_end_whole(desk: Desk) -> None:
-    job = episode(desk.namespace)
+def test_a_long_name_leaves_the_pods_end_whole(writer: Writer) -> None:
+    job = episode(writer.namespace)
     job["metadata"]["name"] = job_name("p" * 40, "S" * 20, 4321, "uid")
-    assert desk.create(OPERATOR, job) == ""
+    assert writer.create(OPERATOR, job) == ""
     pod = pod_of(job)
     pod["metadata"] |= {"name": None, "generateName": job["metadata"]["name"] + "-"}
 
-    assert desk.create(CONTROLLER, pod) == ""
-    words = ("get", "pods", "-n", desk.namespace, "-o", "name")
-    name = desk.kubectl(*words).strip().removeprefix("pod/")
+    assert writer.create(CONTROLLER, pod) == ""
+    words = ("get", "pods", "-n", writer.namespace, "-o", "name")
+    name = writer.kubectl(*words).strip().removeprefix("pod/")
     assert name.startswith(job["metadata"]["name"])
-    assert NOT_CONNECTED in desk.raw("edith", f"pods/{name}/exec?command=sh", {})
+    assert NOT_CONNECTED in writer.raw("edith", f"pods/{name}/exec?command=sh", {})
 
 
 @people
 @pytest.mark.parametrize("audiences", [("afresh",), ("other", "afresh")], ids=["alone", "besides"])
 def test_nobody_has_a_token_for_the_operator(
-    desk: Desk, user: str, audiences: tuple[str, ...]
+    writer: Writer, user: str, audiences: tuple[str, ...]
 ) -> None:
-    assert NO_TOKEN in token(desk, user, *audiences)
-    assert '"token":' in token(desk, user, "other")
+    assert NO_TOKEN in token(writer, user, *audiences)
+    assert '"token":' in token(writer, user, "other")
 
 
-def test_a_kubelet_has_the_token_of_a_pod_on_its_node(desk: Desk) -> None:
-    pod = desk.pod(desk.job())
+def test_a_kubelet_has_the_token_of_a_pod_on_its_node(writer: Writer) -> None:
+    pod = writer.pod(writer.job())
     name = pod["metadata"]["name"]
     node = {"apiVersion": "v1", "kind": "Node", "name": NODE.rpartition(":")[2]}
     where = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": node}
-    desk.raw("root", f"pods/{name}/binding", where, "--as-group=system:masters")
+    writer.raw("root", f"pods/{name}/binding", where, "--as-group=system:masters")
     reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"]}
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": {"audiences": ["afresh"], "boundObjectRef": reference}}  # fmt: skip
@@ -502,20 +510,20 @@ def test_a_kubelet_has_the_token_of_a_pod_on_its_node(desk: Desk) -> None:
 
     wait(
         "the kubelet has its token",
-        lambda: '"token":' in desk.raw(NODE, "serviceaccounts/default/token", body, *options),
+        lambda: '"token":' in writer.raw(NODE, "serviceaccounts/default/token", body, *options),
         seconds=60,
     )
 
 
-def test_garbage_collection_eviction_and_the_kubelet_go_on(desk: Desk) -> None:
-    job = desk.job()
-    pod = desk.pod(job)["metadata"]["name"]
+def test_garbage_collection_eviction_and_the_kubelet_go_on(writer: Writer) -> None:
+    job = writer.job()
+    pod = writer.pod(job)["metadata"]["name"]
     target = f"pod/{pod}"
 
     finalizer = {"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking"]}}
-    assert desk.patch(CONTROLLER, target, finalizer) == ""
+    assert writer.patch(CONTROLLER, target, finalizer) == ""
     assert (
-        desk.patch(
+        writer.patch(
             CONTROLLER,
             target,
             {
@@ -527,32 +535,32 @@ def test_garbage_collection_eviction_and_the_kubelet_go_on(desk: Desk) -> None:
         == ""
     )
     job_target = f"job/{job['metadata']['name']}"
-    counted = desk.kubectl.get("job", job["metadata"]["name"], desk.namespace)
+    counted = writer.kubectl.get("job", job["metadata"]["name"], writer.namespace)
     counted["status"] |= {"startTime": "2030-01-02T03:04:05Z", "active": 1}
-    words = ("replace", "--subresource=status", "-n", desk.namespace, "--as", CONTROLLER)
-    assert desk.kubectl.run(*words, manifest=counted).stderr == ""
+    words = ("replace", "--subresource=status", "-n", writer.namespace, "--as", CONTROLLER)
+    assert writer.kubectl.run(*words, manifest=counted).stderr == ""
     for change in (
         {"ownerReferences": [OWNER], "finalizers": ["foregroundDeletion"]},
         {"ownerReferences": None, "finalizers": None},
     ):
-        assert desk.patch(COLLECTOR, job_target, {"metadata": change}) == ""
+        assert writer.patch(COLLECTOR, job_target, {"metadata": change}) == ""
     evicted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
-    assert '"status":"Success"' in desk.raw("adam", f"pods/{pod}/eviction", evicted)
-    gone = ("delete", job_target, "-n", desk.namespace, "--cascade=background", "--as", COLLECTOR)
-    assert desk.kubectl.run(*gone).returncode == 0
+    assert '"status":"Success"' in writer.raw("adam", f"pods/{pod}/eviction", evicted)
+    gone = ("delete", job_target, "-n", writer.namespace, "--cascade=background", "--as", COLLECTOR)
+    assert writer.kubectl.run(*gone).returncode == 0
 
 
-def test_no_role_of_people_has_the_rights_that_the_policies_ask_for(desk: Desk) -> None:
+def test_no_role_of_people_has_the_rights_that_the_policies_ask_for(writer: Writer) -> None:
     asked = [("update", "batch", "jobs", "status"), ("patch", "batch", "jobs", "status"),
              ("patch", "", "pods", "status"), ("update", "", "pods", "status"),
              ("create", "", "pods", "binding"), ("run", "afresh.dev", "episodes", "")]  # fmt: skip
 
     def may(user: str, verb: str, group: str, resource: str, sub: str) -> bool:
-        attributes = {"namespace": desk.namespace, "verb": verb, "group": group,
+        attributes = {"namespace": writer.namespace, "verb": verb, "group": group,
                       "resource": resource, "subresource": sub}  # fmt: skip
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
                   "spec": {"user": user, "resourceAttributes": attributes}}  # fmt: skip
-        answer = json.loads(desk.kubectl("create", "-o", "json", manifest=review))
+        answer = json.loads(writer.kubectl("create", "-o", "json", manifest=review))
         return bool(answer["status"]["allowed"])
 
     assert [(user, item) for user in PEOPLE for item in asked if may(user, *item)] == []
@@ -560,7 +568,7 @@ def test_no_role_of_people_has_the_rights_that_the_policies_ask_for(desk: Desk) 
     assert may(OPERATOR, *asked[-1])
 
 
-def test_an_image_may_be_tried_by_whoever_makes_pods(desk: Desk) -> None:
+def test_an_image_may_be_tried_by_whoever_makes_pods(writer: Writer) -> None:
     spec = plain("Job", "batch/v1")["spec"]["template"]["spec"]
     marks = {
         "labels": {"afresh.dev/conformance": "true"},
@@ -568,30 +576,32 @@ def test_an_image_may_be_tried_by_whoever_makes_pods(desk: Desk) -> None:
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial", **marks}, "spec": spec}
 
-    assert desk.create("edith", pod) == ""
+    assert writer.create("edith", pod) == ""
 
 
-def test_an_order_of_the_largest_size_is_within_the_cost_that_a_policy_may_have(desk: Desk) -> None:
-    job = episode(desk.namespace)
+def test_an_order_of_the_largest_size_is_within_the_cost_that_a_policy_may_have(
+    writer: Writer,
+) -> None:
+    job = episode(writer.namespace)
     notes = job["spec"]["template"]["metadata"]["annotations"]
     notes["afresh.dev/order"] = "x" * 200 * 1024
     job["spec"]["suspend"] = True
     job["metadata"]["labels"] |= {f"example.com/{n}": "x" * 60 for n in range(100)}
 
-    assert desk.create(OPERATOR, job) == ""
+    assert writer.create(OPERATOR, job) == ""
     target = f"job/{job['metadata']['name']}"
-    assert desk.patch(KUEUE, target, {"spec": {"suspend": False}}) == ""
-    assert desk.patch("edith", target, {"metadata": {"labels": {"a": "b"}}}) == ""
-    pod = pod_of(desk.kubectl.get("job", job["metadata"]["name"], desk.namespace))
-    assert desk.create(CONTROLLER, pod) == ""
+    assert writer.patch(KUEUE, target, {"spec": {"suspend": False}}) == ""
+    assert writer.patch("edith", target, {"metadata": {"labels": {"a": "b"}}}) == ""
+    pod = pod_of(writer.kubectl.get("job", job["metadata"]["name"], writer.namespace))
+    assert writer.create(CONTROLLER, pod) == ""
     name = pod["metadata"]["name"]
-    assert desk.patch("edith", f"pod/{name}", {"metadata": {"labels": {"a": "b"}}}) == ""
+    assert writer.patch("edith", f"pod/{name}", {"metadata": {"labels": {"a": "b"}}}) == ""
 
 
 def test_a_namespace_that_is_not_served_is_none_of_the_policies_business(
-    desk: Desk, namespace: str
+    writer: Writer, namespace: str
 ) -> None:
-    elsewhere = Desk(desk.kubectl, namespace)
+    elsewhere = Writer(writer.kubectl, namespace)
     allow(elsewhere, "edith", PEOPLE["edith"])
 
     wait(

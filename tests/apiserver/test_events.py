@@ -36,7 +36,7 @@ def fails_once(subtask: str) -> Callable[[Order], Outcome]:
     return judge
 
 
-def told_of_subtasks(kubectl: Kubectl, namespace: str) -> list[Manifest]:
+def events_of_subtasks(kubectl: Kubectl, namespace: str) -> list[Manifest]:
     found = json.loads(kubectl("get", "events", "-n", namespace, "-o", "json"))["items"]
     return [item for item in found if item.get("related")]
 
@@ -50,12 +50,14 @@ async def test_each_episode_of_a_subtask_has_two_events_on_the_package_related_t
         package = await ended(node.kube, namespace)
         children = await node.kube.list_items(SUBTASKS, namespace)
 
-        await holds("the Events are written", lambda: len(told_of_subtasks(kubectl, namespace)) > 5)
+        await holds(
+            "the Events are written", lambda: len(events_of_subtasks(kubectl, namespace)) > 5
+        )
 
-    told = told_of_subtasks(kubectl, namespace)
-    assert {item["involvedObject"]["uid"] for item in told} == {package["metadata"]["uid"]}
+    events = events_of_subtasks(kubectl, namespace)
+    assert {item["involvedObject"]["uid"] for item in events} == {package["metadata"]["uid"]}
     ids = {child["metadata"]["uid"]: child["spec"]["id"] for child in children}
-    assert {item["related"]["kind"] for item in told} == {"Subtask"}
-    reasons = [(ids[item["related"]["uid"]], item["reason"]) for item in told]
+    assert {item["related"]["kind"] for item in events} == {"Subtask"}
+    reasons = [(ids[item["related"]["uid"]], item["reason"]) for item in events]
     assert sorted(reasons) == sorted(TOLD)
-    assert all(item["message"].startswith(f"{ids[item['related']['uid']]}: ") for item in told)
+    assert all(item["message"].startswith(f"{ids[item['related']['uid']]}: ") for item in events)

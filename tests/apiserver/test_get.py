@@ -8,7 +8,7 @@ import yaml
 
 from afresh import __version__
 from tests.api.manifests import entry
-from tests.apiserver.commands import Afresh, apply, run_afresh, stands
+from tests.apiserver.commands import Afresh, apply, run_afresh, set_status
 from tests.apiserver.kubectl import Kubectl
 
 pytestmark = pytest.mark.apiserver
@@ -23,7 +23,7 @@ def test_get_prints_the_columns_of_the_crd(
 ) -> None:
     nothing = afresh("get")
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Stalled", cost="$0.12")
+    set_status(kubectl, namespace, "Stalled", cost="$0.12")
 
     plain, wide, everywhere = afresh("get"), afresh("get", "-o", "wide"), afresh("get", "-A")
 
@@ -79,7 +79,7 @@ def test_status_in_other_forms_has_the_same_facts(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1", title="Token model"))
-    stands(kubectl, namespace, "Stalled")
+    set_status(kubectl, namespace, "Stalled")
 
     as_json = json.loads(afresh("status", "demo", "-o", "json").stdout)
     as_yaml = yaml.safe_load(afresh("status", "demo", "-o", "yaml").stdout)

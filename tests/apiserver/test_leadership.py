@@ -72,11 +72,13 @@ def start(
             replica.process.kill()
 
 
-def told_master(replica: Replica) -> str:
+def master_metric(replica: Replica) -> str:
     """What its gauge says of whether it is the one that works."""
     lines = replica.process.probe("/metrics")[1].splitlines()
-    (told,) = (line for line in lines if line.startswith("leader_election_master_status{"))
-    return told.rpartition(" ")[2]
+    (line_of_metric,) = (
+        line for line in lines if line.startswith("leader_election_master_status{")
+    )
+    return line_of_metric.rpartition(" ")[2]
 
 
 async def leader_and_standby(start: Start) -> tuple[Replica, Replica]:
@@ -155,7 +157,7 @@ async def test_a_leader_that_is_told_to_end_gives_its_lease_back(
 ) -> None:
     first, second = await leader_and_standby(start)
 
-    masters = [told_master(replica) for replica in (first, second)]
+    masters = [master_metric(replica) for replica in (first, second)]
     status = first.process.stop()
     released = '"lease_lost"' not in first.process.log.read_text()
     await holds("the other leads", lambda: second.leads)

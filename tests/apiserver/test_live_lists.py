@@ -14,7 +14,7 @@ from afresh.kube.client import Kube
 from afresh.kube.errors import RefusedError
 from afresh.kube.resources import WORK_PACKAGES, Manifest, Resource
 from tests.api.manifests import entry
-from tests.apiserver.commands import apply, stands, visitor
+from tests.apiserver.commands import apply, set_status, visitor
 from tests.apiserver.kubectl import Kubectl
 
 pytestmark = pytest.mark.apiserver
@@ -53,12 +53,12 @@ async def test_what_changes_before_and_after_the_end_of_a_watch_is_seen(
 
     try:
         async with Live(kube, [packages]) as live:
-            await asyncio.to_thread(stands, kubectl, namespace, "Running")
+            await asyncio.to_thread(set_status, kubectl, namespace, "Running")
             await until(live, lambda: phase() == "Running")
             before = kube.lists
             await until(live, lambda: kube.lists > before + 1)
             still = phase()
-            await asyncio.to_thread(stands, kubectl, namespace, "Succeeded")
+            await asyncio.to_thread(set_status, kubectl, namespace, "Succeeded")
             await until(live, lambda: phase() == "Succeeded")
             await asyncio.to_thread(kubectl, "delete", "wp", "demo", "-n", namespace)
             await until(live, lambda: not live.objects(packages))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.manifests import entry
-from tests.apiserver.commands import Afresh, apply, run_afresh, stands, visitor
+from tests.apiserver.commands import Afresh, apply, run_afresh, set_status, visitor
 from tests.apiserver.conftest import ROOT
 from tests.apiserver.kubectl import Kubectl, Manifest
 
@@ -47,17 +47,17 @@ def test_status_shows_the_tree_and_as_json_the_same_facts(
     )
     record = {"id": "T1", "phase": "NeedsReview", "marker": "[!]", "reason": "Blocked",
               "message": "Which key?", "attempts": 1}  # fmt: skip
-    stands(kubectl, namespace, "NeedsReview", subtasks=[record])
+    set_status(kubectl, namespace, "NeedsReview", subtasks=[record])
 
     text = afresh("status", "demo")
-    told = json.loads(afresh("status", "demo", "-o", "json").stdout)
+    output = json.loads(afresh("status", "demo", "-o", "json").stdout)
 
     assert (text.returncode, text.stderr) == (0, "")
     assert "├─ [!] T1  Token model  Blocked  42s\n│      Which key?\n" in text.stdout
     assert "└─ [ ] T2               Waiting\n       waits for T1\n" in text.stdout
     assert "\x1b" not in text.stdout
-    assert (told["phase"], told["subtasks"][0]["seconds"]) == ("NeedsReview", 42)
-    assert told["subtasks"][1]["waitsFor"] == ["T1"]
+    assert (output["phase"], output["subtasks"][0]["seconds"]) == ("NeedsReview", 42)
+    assert output["subtasks"][1]["waitsFor"] == ["T1"]
 
 
 def test_status_of_all_packages_is_a_table_of_one_namespace_or_of_every_one(
@@ -65,7 +65,7 @@ def test_status_of_all_packages_is_a_table_of_one_namespace_or_of_every_one(
 ) -> None:
     nothing = afresh("status")
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Stalled")
+    set_status(kubectl, namespace, "Stalled")
 
     text = afresh("status")
     everywhere = json.loads(afresh("status", "-A", "-o", "json").stdout)["packages"]
@@ -80,12 +80,12 @@ def test_status_in_a_pipe_tells_each_change_until_the_package_ends(
     kubectl: Kubectl, kubeconfig: Path, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Running")
+    set_status(kubectl, namespace, "Running")
     with started(kubeconfig, namespace, "status", "demo", "-w") as done:
         first = done.stdout.readline()
-        stands(kubectl, namespace, "Suspended")
+        set_status(kubectl, namespace, "Suspended")
         second = done.stdout.readline()
-        stands(kubectl, namespace, "Succeeded", progress="1/1")
+        set_status(kubectl, namespace, "Succeeded", progress="1/1")
         rest, _ = done.communicate(timeout=BACKGROUND)
 
     assert first.partition(" ")[2] == f"{namespace}/demo: Running, 0/1 done: It is Running.\n"
@@ -99,7 +99,7 @@ def test_status_that_is_terminated_gives_the_terminal_back(
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Running")
+    set_status(kubectl, namespace, "Running")
     ours, theirs = pty.openpty()
     with started(kubeconfig, namespace, "status", "demo", "-w", stdout=theirs) as done:
         os.close(theirs)
@@ -205,7 +205,7 @@ def test_explain_without_many_rights_says_what_it_could_not_see(
     kubectl: Kubectl, kubeconfig: Path, namespace: str, tmp_path: Path
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Stalled", reason="Auth")
+    set_status(kubectl, namespace, "Stalled", reason="Auth")
     theirs = visitor(
         kubectl, kubeconfig, namespace, tmp_path, "workpackages.afresh.dev", "subtasks.afresh.dev"
     )
@@ -247,7 +247,7 @@ def test_logs_of_an_episode_whose_pod_is_gone_are_the_lines_that_the_status_keep
         {"number": 1, "jobName": "demo-t1-1-abc", "logTail": "first\n  \x1b[31mred\n", **ended},
         {"number": 2, "jobName": "demo-t1-2-abc", **ended},
     )  # fmt: skip
-    stands(kubectl, namespace, "NeedsReview")
+    set_status(kubectl, namespace, "NeedsReview")
 
     kept = afresh("logs", "demo", "T1", "--attempt", "1")
     empty = afresh("logs", "-f", "demo")
@@ -276,7 +276,7 @@ def test_names_of_packages_and_subtasks_are_completed_from_the_cluster(
     kubectl: Kubectl, kubeconfig: Path, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1", title="Token model"), entry("T2"))
-    stands(kubectl, namespace, "Running")
+    set_status(kubectl, namespace, "Running")
 
     def completed(*words: str) -> list[str]:
         environment = {

@@ -127,8 +127,10 @@ async def test_in_one_namespace_the_chart_gives_exactly_the_rights_that_are_used
     # The admission policies ask for this one; there is nothing that it could be done to.
     assert allowed - {entry.use for entry in entries} == {Use("run", "afresh.dev", "episodes")}
     for resource, name in (("leases", NAME), ("secrets", REPORT_SECRET)):
-        told = {(item.namespace, item.name) for item in entries if item.use.resource == resource}
-        assert told == {(RELEASE_NAMESPACE, name)}
+        reported = {
+            (item.namespace, item.name) for item in entries if item.use.resource == resource
+        }
+        assert reported == {(RELEASE_NAMESPACE, name)}
     assert [entry for entry in entries if any("failure" in key for key in entry.annotations)] == []
 
 
@@ -200,8 +202,8 @@ def token_of_another(kubectl: Kubectl, namespace: str) -> str:
 
 def report_to(port: int, episode: str, known: str) -> None:
     """Report with the token of another; that is refused."""
-    told = json.dumps({"episode": episode, "stage": "reported", "version": 1})
-    assert post(port, told, known, seconds=30)[0] == 401
+    reported = json.dumps({"episode": episode, "stage": "reported", "version": 1})
+    assert post(port, reported, known, seconds=30)[0] == 401
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,9 @@ def test_crds_that_are_older_than_the_operator_are_told_before_anything_is_chang
 ) -> None:
     assert releases.upgrade(CRDS, chart=chart_of_crds(tmp_path, "0.0.1")) == ""
 
-    said = releases.upgrade(OPERATOR)
+    output = releases.upgrade(OPERATOR)
 
-    assert "The CRDs in the cluster are of version 0.0.1: upgrade the chart afresh-crds" in said
+    assert "The CRDs in the cluster are of version 0.0.1: upgrade the chart afresh-crds" in output
     assert releases.upgrade(CRDS) == ""
     assert releases.upgrade(OPERATOR) == ""
 

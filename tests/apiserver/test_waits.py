@@ -15,7 +15,7 @@ from afresh.cli.requests import Target
 from afresh.kube.client import Kube
 from afresh.kube.resources import WORK_PACKAGES
 from tests.api.manifests import entry
-from tests.apiserver.commands import Afresh, apply, stands
+from tests.apiserver.commands import Afresh, apply, set_status
 from tests.apiserver.kubectl import Kubectl
 
 pytestmark = pytest.mark.apiserver
@@ -38,26 +38,26 @@ def test_wait_ends_with_an_exit_code_for_each_outcome(
     phase: str, words: tuple[str, ...], want: int, afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, phase)
+    set_status(kubectl, namespace, phase)
 
     done = afresh("wait", "demo", *words, "-o", "json")
 
-    told = json.loads(done.stdout)
+    output = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (want, "")
-    assert (told["phase"], told["timedOut"]) == (phase, want == 124)
+    assert (output["phase"], output["timedOut"]) == (phase, want == 124)
 
 
 def test_wait_takes_no_phase_for_an_answer_that_is_about_what_was_asked_before(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Succeeded")
+    set_status(kubectl, namespace, "Succeeded")
     apply(kubectl, namespace, entry("T1", revision=1))
 
     early = afresh("wait", "demo", "--timeout", "1s")
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(afresh, "wait", "demo")
-        stands(kubectl, namespace, "NeedsReview")
+        set_status(kubectl, namespace, "NeedsReview")
         late = waiting.result(BACKGROUND)
 
     assert early.returncode == 124
@@ -72,7 +72,7 @@ async def test_wait_notices_that_the_package_is_deleted(
     awaited: Awaited, want: int, kubeconfig: Path, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
-    stands(kubectl, namespace, "Running")
+    set_status(kubectl, namespace, "Running")
     look = WaitLook(target=Target(package="demo"), awaited=awaited)
     collection = Collection(WORK_PACKAGES, namespace, "metadata.name=demo")
     kube = await Kube.connect(str(kubeconfig))

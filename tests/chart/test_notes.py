@@ -14,12 +14,12 @@ def notes(*values: str) -> str:
 
 
 def test_images_that_no_registry_has_are_named_once_each() -> None:
-    said = notes("agentClasses.codex.enabled=true", "scriptedModel.enabled=true", "image.tag=v7")
+    text = notes("agentClasses.codex.enabled=true", "scriptedModel.enabled=true", "image.tag=v7")
 
-    images = [line.strip() for line in said.splitlines() if line.startswith("  localhost/")]
+    images = [line.strip() for line in text.splitlines() if line.startswith("  localhost/")]
     wanted = ("operator", "runner", "agent-codex", "demo", "agent-claude")
     assert images == [f"localhost/afresh/{name}:v7" for name in wanted]
-    assert "push them to a registry, and name it in image.registry" in said
+    assert "push them to a registry, and name it in image.registry" in text
 
 
 @pytest.mark.parametrize(

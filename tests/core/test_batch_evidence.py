@@ -30,7 +30,7 @@ RUNNER_ENDED = make_container("runner", "Terminated", exit_code=1)
 OOM = make_container("agent", "Terminated", reason="OOMKilled", exit_code=137)
 
 
-def told(*results: Result, final: bool = True, tokens: int = 30) -> Report:
+def sent(*results: Result, final: bool = True, tokens: int = 30) -> Report:
     usage = Usage(turns=3, input_tokens=tokens, cost_usd="0.30")
     return Report(episode="e", stage="pushed", final=final, results=results, usage=usage)
 
@@ -57,22 +57,22 @@ def verdicts(episode: Episode, recorded: str = "") -> list[str]:
 
 CASES = [
     pytest.param({}, "", ["live", "later", "later"], id="it is at its first"),
-    pytest.param({"report": told(done("A"), final=False)}, "", ["Success", "live", "later"],
+    pytest.param({"report": sent(done("A"), final=False)}, "", ["Success", "live", "later"],
                  id="a provisional report holds for what is committed"),
-    pytest.param({"report": told(done("A"), done("B"), done("C"))}, "", ["Success"] * 3,
+    pytest.param({"report": sent(done("A"), done("B"), done("C"))}, "", ["Success"] * 3,
                  id="all are done"),
-    pytest.param({"report": told(done("A"), failed("B", Outcome.TURN_LIMIT))}, "",
+    pytest.param({"report": sent(done("A"), failed("B", Outcome.TURN_LIMIT))}, "",
                  ["Success", "TurnLimit", "not begun"], id="the second fails"),
-    pytest.param({"report": told(done("A"), failed("B", Outcome.VERIFY_FAILED))}, "",
+    pytest.param({"report": sent(done("A"), failed("B", Outcome.VERIFY_FAILED))}, "",
                  ["Success", "live", "later"],
                  id="the second has failed, and a container may still say why"),
-    pytest.param({"report": told(failed("A", Outcome.AUTH))}, "",
+    pytest.param({"report": sent(failed("A", Outcome.AUTH))}, "",
                  ["Auth", "not begun", "not begun"], id="the first fails"),
-    pytest.param({"report": told(done("A"), final=False), "pod": make_pod(RUNNER_ENDED, OOM)}, "",
+    pytest.param({"report": sent(done("A"), final=False), "pod": make_pod(RUNNER_ENDED, OOM)}, "",
                  ["Success", "OutOfMemory", "not begun"], id="killed for memory at the second"),
-    pytest.param({"report": told(done("A"), final=False), "pod": make_pod(disruption="Drained")},
+    pytest.param({"report": sent(done("A"), final=False), "pod": make_pod(disruption="Drained")},
                  "", ["Success", "Infrastructure", "not begun"], id="drained at the second"),
-    pytest.param({"report": told(done("A"), final=False), "suspended": True, "pod": None}, "",
+    pytest.param({"report": sent(done("A"), final=False), "suspended": True, "pod": None}, "",
                  ["Success", "live", "later"], id="a queue took its place at the second"),
     pytest.param({"pod": make_pod(RUNNER_ENDED, OOM)}, "A",
                  ["not begun", "OutOfMemory", "not begun"],
@@ -102,7 +102,7 @@ def at_work(done_ids: str = "") -> list[Any]:
     return [*(make_record(name, **known) for name in done_ids), *running]
 
 
-def settled(episode: Episode, done_ids: str = "", **spec: Any) -> Any:
+def result_of(episode: Episode, done_ids: str = "", **spec: Any) -> Any:
     entries = [make_entry(name) for name in "ABC"]
     package = make_package(entries, context={"mode": "Persistent"}, **spec)
     return make_seen(
@@ -111,9 +111,9 @@ def settled(episode: Episode, done_ids: str = "", **spec: Any) -> Any:
 
 
 def test_what_was_not_begun_starts_afresh_with_what_failed_and_nothing_is_counted_for_it() -> None:
-    report = told(done("A"), failed("B", Outcome.TURN_LIMIT))
+    report = sent(done("A"), failed("B", Outcome.TURN_LIMIT))
 
-    decision = decide(settled(make_batch("A", "B", "C", report=report)))
+    decision = decide(result_of(make_batch("A", "B", "C", report=report)))
 
     records = {record.id: record for record in decision.records}
     assert [records[name].consecutive_failures for name in "ABC"] == [0, 1, 0]
@@ -123,9 +123,9 @@ def test_what_was_not_begun_starts_afresh_with_what_failed_and_nothing_is_counte
 
 
 def test_an_episode_counts_once_and_each_subtask_pays_its_own_share() -> None:
-    report = told(done("A"), failed("B", Outcome.TURN_LIMIT))
+    report = sent(done("A"), failed("B", Outcome.TURN_LIMIT))
 
-    decision = decide(settled(make_batch("A", "B", "C", report=report)))
+    decision = decide(result_of(make_batch("A", "B", "C", report=report)))
 
     records = {record.id: record for record in decision.records}
     assert (decision.usage.episodes, decision.usage.input_tokens) == (1, 30)
@@ -133,30 +133,30 @@ def test_an_episode_counts_once_and_each_subtask_pays_its_own_share() -> None:
 
 
 def test_the_subtask_that_a_kill_interrupted_pays_what_the_others_leave() -> None:
-    report = told(done("A"), final=False)
+    report = sent(done("A"), final=False)
     episode = make_batch("A", "B", "C", report=report, pod=make_pod(RUNNER_ENDED, OOM))
 
-    decision = decide(settled(episode))
+    decision = decide(result_of(episode))
 
     records = {record.id: record for record in decision.records}
     assert [str(records[name].cost_usd) for name in "ABC"] == ["0.1", "0.2", "None"]
 
 
 def test_usage_is_added_once_the_whole_episode_is_over() -> None:
-    first = make_batch("A", "B", "C", report=told(done("A"), final=False, tokens=10))
-    last = make_batch("A", "B", "C", report=told(done("A"), done("B"), done("C")))
+    first = make_batch("A", "B", "C", report=sent(done("A"), final=False, tokens=10))
+    last = make_batch("A", "B", "C", report=sent(done("A"), done("B"), done("C")))
 
-    going_on, over = decide(settled(first)), decide(settled(last, "A"))
+    going_on, over = decide(result_of(first)), decide(result_of(last, "A"))
 
     assert (going_on.usage.episodes, going_on.usage.input_tokens) == (0, 0)
     assert (over.usage.episodes, over.usage.input_tokens) == (1, 30)
 
 
 def test_the_limit_of_episodes_counts_batches_not_subtasks() -> None:
-    report = told(done("A"), failed("B", Outcome.TURN_LIMIT))
+    report = sent(done("A"), failed("B", Outcome.TURN_LIMIT))
     spec = {"maxEpisodes": 3, "status": {"usage": {"episodes": 2}}}
 
-    decision = decide(settled(make_batch("A", "B", "C", report=report), **spec))
+    decision = decide(result_of(make_batch("A", "B", "C", report=report), **spec))
 
     assert (decision.phase, decision.reason) == ("Pending", "PlanBehind")
     assert not [item for item in decision.actions if isinstance(item, StartEpisode)]
@@ -169,14 +169,14 @@ def attempts_shown(seen: Any) -> list[tuple[int, list[str]]]:
 
 
 def test_of_a_batch_only_the_subtask_that_it_is_at_shows_an_attempt() -> None:
-    seen = settled(make_batch("A", "B", "C"))
+    seen = result_of(make_batch("A", "B", "C"))
 
     assert attempts_shown(seen) == [(1, [seen.episodes[0].name]), (0, []), (0, [])]
 
 
 def test_a_subtask_that_a_batch_never_came_to_shows_no_attempt() -> None:
-    report = told(done("A"), failed("B", Outcome.BLOCKED))
-    seen = settled(make_batch("A", "B", "C", report=report))
+    report = sent(done("A"), failed("B", Outcome.BLOCKED))
+    seen = result_of(make_batch("A", "B", "C", report=report))
     suspended = seen.package.spec.model_copy(update={"suspend": True})
     held = replace(seen, package=seen.package.model_copy(update={"spec": suspended}))
 
@@ -187,9 +187,9 @@ def test_a_subtask_that_a_batch_never_came_to_shows_no_attempt() -> None:
 
 
 def test_only_what_was_begun_has_an_event() -> None:
-    report = told(done("A"), failed("B", Outcome.TURN_LIMIT))
+    report = sent(done("A"), failed("B", Outcome.TURN_LIMIT))
 
-    decision = decide(settled(make_batch("A", "B", "C", report=report)))
+    decision = decide(result_of(make_batch("A", "B", "C", report=report)))
 
     ends = [
         note.reason for note in decision.notes if note.subtask and note.reason != "EpisodeStarted"
@@ -199,7 +199,7 @@ def test_only_what_was_begun_has_an_event() -> None:
 
 def test_an_end_keeps_whether_it_was_begun() -> None:
     (*_, last) = decide(
-        settled(make_batch("A", "B", "C", report=told(failed("A", Outcome.AUTH))))
+        result_of(make_batch("A", "B", "C", report=sent(failed("A", Outcome.AUTH))))
     ).attempt_results
 
     assert last.ended == Finished(

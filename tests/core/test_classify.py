@@ -224,11 +224,11 @@ PULLED = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "said", "want"), PULLED)
+@pytest.mark.parametrize(("reason", "text", "want"), PULLED)
 def test_an_episode_whose_image_cannot_be_pulled_waits_for_the_kubelets_next_try(
-    reason: str, said: str, want: str
+    reason: str, text: str, want: str
 ) -> None:
-    agent = make_container("agent", "Waiting", reason=reason, message=said, image="example.com/a:1")
+    agent = make_container("agent", "Waiting", reason=reason, message=text, image="example.com/a:1")
 
     verdict = verdict_of(make_episode(pod=make_pod(agent)), "T001", now=NOW)
 
@@ -237,7 +237,7 @@ def test_an_episode_whose_image_cannot_be_pulled_waits_for_the_kubelets_next_try
     assert (verdict.trouble.cause, verdict.trouble.subject) == ("ImagePull", "example.com/a:1")
     assert verdict.trouble.reason == want
     assert verdict.trouble.message.startswith("Correct the image example.com/a:1")
-    assert said in verdict.trouble.message
+    assert text in verdict.trouble.message
 
 
 START = Start(patience=seconds(900), problem="secret git not found")

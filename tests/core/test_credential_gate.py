@@ -51,8 +51,10 @@ SILENT = Usage()
 
 
 def ended(outcome: Outcome, probes: Gate | None = None, **report: Any) -> Episode:
-    told = make_report(outcome, "A", **{"answered": report.get("usage") is not SILENT, **report})
-    return make_episode("A", report=told, **mark(probes))
+    report_given = make_report(
+        outcome, "A", **{"answered": report.get("usage") is not SILENT, **report}
+    )
+    return make_episode("A", report=report_given, **mark(probes))
 
 
 def mark(probes: Gate | None) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def ended(name: str, lived: float = 1, ago: float = 61, **fields: Any) -> Contai
 
 
 def provisional(**fields: Any) -> dict[str, Any]:
-    told = {"final": False, "results": (), "usage": Usage(), "phases": STARTED, **fields}
-    return {"report": make_report(**told)}
+    values = {"final": False, "results": (), "usage": Usage(), "phases": STARTED, **fields}
+    return {"report": make_report(**values)}
 
 
 STOPPED = provisional(
@@ -99,9 +99,9 @@ pods = st.lists(st.tuples(names, kinds), unique_by=lambda item: item[0]).map(
 
 @given(pods, st.sampled_from([{}, provisional(), STOPPED]))
 def test_no_job_of_which_an_image_is_missing_outlives_an_edit_that_concerns_it(
-    pod: Any, told: dict[str, Any]
+    pod: Any, values: dict[str, Any]
 ) -> None:
-    episode = make_episode("A", pod=pod, generations="1/0", inputs="before", **told)
+    episode = make_episode("A", pod=pod, generations="1/0", inputs="before", **values)
     needed = [pod.container(name) for name in ("agent", "verify")]
     if all(item.started for item in needed) or episode.has_reported_agent:
         assert episode.has_begun
@@ -165,12 +165,12 @@ UNPAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pod", "told"), UNPAID)
+@pytest.mark.parametrize(("pod", "values"), UNPAID)
 def test_a_deadline_that_passes_before_verify_is_there_is_not_the_agents_failure(
-    pod: dict[str, Any], told: dict[str, Any]
+    pod: dict[str, Any], values: dict[str, Any]
 ) -> None:
     runner = make_container("runner", "Terminated", exit_code=1)
-    episode = make_episode(pod=make_pod(runner, pulling("verify"), **pod), **told)
+    episode = make_episode(pod=make_pod(runner, pulling("verify"), **pod), **values)
 
     verdict = verdict_of(episode, "T001", now=NOW)
 
@@ -200,11 +200,11 @@ UNHEARD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pod", "told", "want"), UNHEARD)
+@pytest.mark.parametrize(("pod", "values", "want"), UNHEARD)
 def test_an_image_whose_shell_ends_at_once_is_named_and_not_waited_for(
-    pod: Any, told: dict[str, Any], want: str | None
+    pod: Any, values: dict[str, Any], want: str | None
 ) -> None:
-    verdict = verdict_of(make_episode(pod=pod, **told), "T001", now=NOW)
+    verdict = verdict_of(make_episode(pod=pod, **values), "T001", now=NOW)
 
     assert (verdict.outcome if isinstance(verdict, Finished) else None) == want
     if isinstance(verdict, Finished):

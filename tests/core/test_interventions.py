@@ -180,10 +180,10 @@ def test_every_change_of_the_phase_stands_with_its_time_and_so_do_start_end_and_
         )
 
     child = statuses[-1]
-    told = [(c.from_phase, c.to_phase, (c.time - NOW).seconds) for c in child.transitions]
-    assert told[0] == (None, "Running", 0)
-    assert told[-1] == ("Running", "Done", 250)
-    assert [time for _, _, time in told] == sorted(time for _, _, time in told)
+    changes = [(c.from_phase, c.to_phase, (c.time - NOW).seconds) for c in child.transitions]
+    assert changes[0] == (None, "Running", 0)
+    assert changes[-1] == ("Running", "Done", 250)
+    assert [time for _, _, time in changes] == sorted(time for _, _, time in changes)
     assert (child.start_time, child.completion_time) == (NOW, NOW + seconds(250))
     assert child.duration == "4m10s"
     assert statuses[0].duration == ""

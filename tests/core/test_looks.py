@@ -140,26 +140,26 @@ def does(decision: Decision) -> tuple[object, ...]:
 
 @given(worlds())
 def test_what_time_alone_changes_is_looked_at(seen: Observed) -> None:
-    settled = after(seen, decide(seen))
-    decision = decide(settled)
+    recorded = after(seen, decide(seen))
+    decision = decide(recorded)
     if decision.recheck_after is not None:
         return
 
     for later in LATER:
-        assert does(decide(replace(settled, now=seen.now + later))) == does(decision)
+        assert does(decide(replace(recorded, now=seen.now + later))) == does(decision)
 
 
 @given(worlds(), st.integers(0, 60))
 def test_an_event_in_between_loses_no_look(seen: Observed, passed: int) -> None:
-    settled = after(seen, decide(seen))
-    first = decide(settled)
+    recorded = after(seen, decide(seen))
+    first = decide(recorded)
     has_changed = any(isinstance(item, DeleteJob | OpenGate) for item in first.actions)
     if first.recheck_after is None or has_changed:
         return
     elapsed = min(timedelta(seconds=passed), first.recheck_after / 2)
 
-    again = decide(after(settled, first))
-    then = decide(replace(after(settled, first), now=seen.now + elapsed))
+    again = decide(after(recorded, first))
+    then = decide(replace(after(recorded, first), now=seen.now + elapsed))
 
     assert again.recheck_after is not None
     assert again.recheck_after <= first.recheck_after

@@ -47,12 +47,12 @@ Produce = Callable[[str, int], str]
 
 def cause(said: str, number: int) -> str:
     """5,000 characters as a cluster says them, with what differs each time."""
-    told = (
+    messages = (
         f'(combined from similar events): {said}: pods "demo-t001-1-x7k{number}p" on a node: '
         f"read tcp 10.244.0.{number}:4321{number}->203.0.113.9:443: exceeds, used: pods={number}, "
         f"limited: pods=9 back-off {number}0s 0b1c2d3e-aaaa-bbbb-cccc-01234567890{number} "
     )
-    return told + "x <&> " * ((5000 - len(told)) // 6)
+    return messages + "x <&> " * ((5000 - len(messages)) // 6)
 
 
 GIT = {
@@ -75,8 +75,8 @@ WITHIN = {GitFault.REF_MISSING, GitFault.NO_EXCLUDE, GitFault.MOVED}
 
 
 def of_git(fault: GitFault) -> Produce:
-    def produce(told: str, number: int) -> str:
-        text = f"{told}\n{cause('', number)}"
+    def produce(messages: str, number: int) -> str:
+        text = f"{messages}\n{cause('', number)}"
         assert classify(text) is fault
         return refusals.remote_problem(ORDER, GitError("push", text, fault=classify(text))).message
 
@@ -146,19 +146,19 @@ def pod_of(state: dict[str, Any], name: str = "agent", **status: Any) -> Any:
 def of_kubelet(reason: str) -> Produce:
     def produce(_: str, number: int) -> str:
         waiting = {"waiting": {"reason": reason, "message": cause(reason, number)}}
-        return told_by(pod_of(waiting))
+        return message_by(pod_of(waiting))
 
     return produce
 
 
 def of_start_error(_: str, number: int) -> str:
     ended = {"reason": "StartError", "message": cause("no such file", number), "exitCode": 128}
-    return told_by(pod_of({"terminated": ended}))
+    return message_by(pod_of({"terminated": ended}))
 
 
 def of_eviction(_: str, number: int) -> str:
     status = {"phase": "Failed", "reason": "Evicted", "message": cause("low on", number)}
-    return told_by(pod_of({"running": {}}, **status))
+    return message_by(pod_of({"running": {}}, **status))
 
 
 def of_scheduler(_: str, number: int) -> str:
@@ -166,7 +166,7 @@ def of_scheduler(_: str, number: int) -> str:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pod: Any = {"metadata": {"name": "p", "uid": "u"}, "status": {"phase": "Pending"}}
     pod["status"]["conditions"] = [{**condition, "message": said}]
-    return told_by(make_episode(pod=parse_pod(pod)))
+    return message_by(make_episode(pod=parse_pod(pod)))
 
 
 def of_missing_image(container: str) -> Produce:
@@ -179,7 +179,7 @@ def of_missing_image(container: str) -> Produce:
     return produce
 
 
-def told_by(episode: Any) -> str:
+def message_by(episode: Any) -> str:
     verdict = verdict_of(episode, "T001", now=NOW)
     return verdict.message if isinstance(verdict, Finished) else verdict.problem or ""
 

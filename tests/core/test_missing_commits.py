@@ -28,7 +28,7 @@ LOST, KEPT = "a" * 40, "b" * 40
 DONE = {"phase": SubtaskPhase.DONE, "marker": Marker.DONE, "attempts": 1, "reason": "Verified"}
 
 
-def told(episode: Episode, *missing: str) -> Episode:
+def with_missing(episode: Episode, *missing: str) -> Episode:
     """The episode once its runner has looked for the commits and found these missing."""
     first = episode.subtasks[0] if episode.subtasks else ""
     result = Result(id=first, outcome=Outcome.CANCELLED, message="Commits are missing.")
@@ -65,7 +65,7 @@ def test_an_order_names_the_commits_of_what_is_done() -> None:
 
 def test_a_missing_commit_makes_its_subtask_one_for_a_person() -> None:
     records = (make_record("A", commit=LOST, **DONE), working("B"))
-    decision = decide(seen_with(*records, episodes=(told(make_episode("B"), LOST),)))
+    decision = decide(seen_with(*records, episodes=(with_missing(make_episode("B"), LOST),)))
 
     lost, stopped, _ = decision.records
     assert (lost.phase, lost.marker, lost.reason) == ("NeedsReview", "[!]", Reason.COMMIT_MISSING)
@@ -77,7 +77,7 @@ def test_a_missing_commit_makes_its_subtask_one_for_a_person() -> None:
 
 def test_what_does_not_rest_on_it_goes_on_and_no_order_names_it_again() -> None:
     records = (make_record("A", commit=LOST, **DONE), working("B"))
-    decision = decide(seen_with(*records, episodes=(told(make_episode("B"), LOST),)))
+    decision = decide(seen_with(*records, episodes=(with_missing(make_episode("B"), LOST),)))
     (start, *_) = (item for item in decision.actions if hasattr(item, "order"))
 
     assert starts_of(decision) == ["B"]
@@ -86,7 +86,7 @@ def test_what_does_not_rest_on_it_goes_on_and_no_order_names_it_again() -> None:
 
 def test_what_rests_on_it_waits_and_the_package_needs_a_person() -> None:
     records = (make_record("A", commit=LOST, **DONE), working("B"), make_record("C", **DONE))
-    seen = seen_with(*records, depends=True, episodes=(told(make_episode("B"), LOST),))
+    seen = seen_with(*records, depends=True, episodes=(with_missing(make_episode("B"), LOST),))
     decision = decide(seen)
 
     later = decide(next_look(seen, decision))
@@ -97,7 +97,7 @@ def test_what_rests_on_it_waits_and_the_package_needs_a_person() -> None:
 
 def test_a_sync_that_misses_a_commit_keeps_the_package_from_its_end() -> None:
     records = [make_record(name, commit=LOST if name == "A" else KEPT, **DONE) for name in "ABC"]
-    seen = seen_with(*records, episodes=(told(make_sync(1), LOST),))
+    seen = seen_with(*records, episodes=(with_missing(make_sync(1), LOST),))
     decision = decide(seen)
 
     assert [item.phase for item in decision.records] == ["NeedsReview", "Done", "Done"]
@@ -117,7 +117,9 @@ def test_a_sync_that_misses_a_commit_keeps_the_package_from_its_end() -> None:
     ],
 )
 def test_what_was_done_or_asked_for_since_is_not_what_was_looked_for(record: SubtaskRecord) -> None:
-    decision = decide(seen_with(record, working("B"), episodes=(told(make_episode("B"), LOST),)))
+    decision = decide(
+        seen_with(record, working("B"), episodes=(with_missing(make_episode("B"), LOST),))
+    )
 
     assert decision.records[0].reason != Reason.COMMIT_MISSING
 

@@ -50,7 +50,7 @@ class Row:
     type: str = "Warning"
 
 
-def told(outcome: Outcome, **fields: Any) -> Episode:
+def reports(outcome: Outcome, **fields: Any) -> Episode:
     return make_episode("A", report=make_report(outcome, "A", **fields), pod=make_pod(RUNNER_ENDED))
 
 
@@ -82,13 +82,13 @@ DONE = Row(marker="[x]", reason="Verified", event="Success", next="B", failures=
 UNCHANGED = Row(marker="[x]", reason="NoChanges", event="NoChanges", next="B", failures=0)
 
 ROWS = [
-    (told(Outcome.SUCCESS), DONE, "the runner reports success"),
-    (told(Outcome.NO_CHANGES, commit="beef"), UNCHANGED, "nothing to change, verified"),
-    (told(Outcome.NO_CHANGES), counted("NoChanges"), "nothing changed, and nobody says why"),
-    (told(Outcome.BLOCKED), BLOCKED, "the agent needs a person"),
-    (told(Outcome.OUT_OF_SCOPE, plan_digest=PUSHED), OUT, "the agent went out of its scope"),
+    (reports(Outcome.SUCCESS), DONE, "the runner reports success"),
+    (reports(Outcome.NO_CHANGES, commit="beef"), UNCHANGED, "nothing to change, verified"),
+    (reports(Outcome.NO_CHANGES), counted("NoChanges"), "nothing changed, without an explanation"),
+    (reports(Outcome.BLOCKED), BLOCKED, "the agent needs a person"),
+    (reports(Outcome.OUT_OF_SCOPE, plan_digest=PUSHED), OUT, "the agent left its scope"),
     *[
-        (told(outcome), counted(outcome), f"the runner reports {outcome}")
+        (reports(outcome), counted(outcome), f"the runner reports {outcome}")
         for outcome in Outcome
         if TABLE[outcome].counts and outcome is not Outcome.NO_CHANGES
     ],
@@ -96,25 +96,25 @@ ROWS = [
     (shown(reason="Evicted", phase="Failed"), counted("DiskFull"), "evicted for its disk"),
     (shown(RUNNER_ENDED, make_container("agent", "Terminated"), reason="DeadlineExceeded"),
      counted("Timeout"), "the pod's deadline, after the agent was seen"),
-    (told(Outcome.TRANSIENT), outside(event="Transient"), "the provider is overloaded"),
-    (told(Outcome.MODEL_SILENT),
+    (reports(Outcome.TRANSIENT), outside(event="Transient"), "the provider is overloaded"),
+    (reports(Outcome.MODEL_SILENT),
      Row(marker="[ ]", reason="Transient", event="ModelSilent", next="B", waits=2),
      "the model takes requests and answers none"),
-    (told(Outcome.TRANSIENT, not_before=(NOW + seconds(70)).timestamp()),
+    (reports(Outcome.TRANSIENT, not_before=(NOW + seconds(70)).timestamp()),
      outside(70, "Transient"), "the provider says when it answers again"),
-    (told(Outcome.INFRASTRUCTURE), outside(), "the runner was told to stop"),
+    (reports(Outcome.INFRASTRUCTURE), outside(), "the runner was told to stop"),
     (shown(disruption="EvictionByEvictionAPI"), outside(), "the node was drained"),
     (make_episode("A", failure="PodFailurePolicy", pod=None), outside(), "the Job was disrupted"),
     (make_episode("A", failure="BackoffLimitExceeded", pod=None), outside(), "the pod is gone"),
     (make_episode("A", failure="DeadlineExceeded", pod=None), outside(), "no pod came in time"),
-    (told(Outcome.AUTH), wrong("Auth"), "the key is refused"),
-    (told(Outcome.CONFIG), wrong("Config"), "a setting is wrong"),
+    (reports(Outcome.AUTH), wrong("Auth"), "the key is refused"),
+    (reports(Outcome.CONFIG), wrong("Config"), "a setting is wrong"),
     (shown(make_container("agent", "Waiting", reason="InvalidImageName")), wrong("Config"),
      "the image has no valid name"),
-    (told(Outcome.BRANCH_IN_USE), wrong("BranchInUse"), "the branch is another package's"),
-    (told(Outcome.BUDGET_EXCEEDED), free("BudgetExceeded"), "its share of the budget is used up"),
-    (told(Outcome.CONFLICT), free("Conflict"), "somebody else pushed"),
-    (told(Outcome.CANCELLED), free("Cancelled"), "it was cancelled"),
+    (reports(Outcome.BRANCH_IN_USE), wrong("BranchInUse"), "the branch is another package's"),
+    (reports(Outcome.BUDGET_EXCEEDED), free("BudgetExceeded"), "its budget share is used up"),
+    (reports(Outcome.CONFLICT), free("Conflict"), "somebody else pushed"),
+    (reports(Outcome.CANCELLED), free("Cancelled"), "it was cancelled"),
 ]  # fmt: skip
 
 
@@ -178,9 +178,9 @@ def test_an_agent_killed_for_memory_explains_only_what_comes_after_it(outcome: O
     )
     record = make_record("A", phase=SubtaskPhase.RUNNING, attempts=1, reason="EpisodeRunning")
 
-    (settled,) = decide(
+    (result,) = decide(
         make_seen(make_package([make_entry("A")]), [record], episodes=(episode,))
     ).attempt_results
 
     later = PRECEDENCE.index(outcome) > PRECEDENCE.index(Outcome.OUT_OF_MEMORY)
-    assert settled.ended.outcome is (Outcome.OUT_OF_MEMORY if later else outcome)
+    assert result.ended.outcome is (Outcome.OUT_OF_MEMORY if later else outcome)

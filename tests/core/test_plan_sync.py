@@ -97,8 +97,8 @@ def test_a_skip_after_the_end_is_pushed_before_the_package_is_at_its_end_again()
 def test_a_sync_that_has_pushed_ends_the_package_in_the_same_step() -> None:
     seen = behind()
     plan = wanted_digest(seen.package, decide(seen).records)
-    told = Report(episode="e", stage="reported", final=True, head="beef", plan_digest=plan)
-    over = replace(seen, episodes=(make_sync(1, plan=plan, report=told),))
+    pushed_report = Report(episode="e", stage="reported", final=True, head="beef", plan_digest=plan)
+    over = replace(seen, episodes=(make_sync(1, plan=plan, report=pushed_report),))
 
     decision = decide(over)
 
@@ -108,17 +108,17 @@ def test_a_sync_that_has_pushed_ends_the_package_in_the_same_step() -> None:
 
 
 def test_a_sync_of_a_plan_that_is_out_of_date_by_then_is_followed_by_another() -> None:
-    told = Report(episode="e", stage="reported", final=True, plan_digest="sha256:other")
+    pushed_report = Report(episode="e", stage="reported", final=True, plan_digest="sha256:other")
 
-    decision = decide(behind(episodes=(make_sync(4, plan="sha256:other", report=told),)))
+    decision = decide(behind(episodes=(make_sync(4, plan="sha256:other", report=pushed_report),)))
 
     assert (decision.phase, syncs(decision)) == ("Pending", [5])
 
 
 def test_a_sync_that_finds_anothers_commits_stalls_the_package_that_has_ended() -> None:
     result = Result(id="", outcome=Outcome.BRANCH_IN_USE, message="Another's.")
-    told = Report(episode="e", stage="reported", final=True, results=(result,))
-    seen = behind(episodes=(make_sync(1, report=told, complete=True),))
+    pushed_report = Report(episode="e", stage="reported", final=True, results=(result,))
+    seen = behind(episodes=(make_sync(1, report=pushed_report, complete=True),))
 
     decision = decide(seen)
 
@@ -133,7 +133,7 @@ def test_a_sync_that_fails_is_tried_again_later_and_the_package_says_why(
     failures: int, want_wait: int
 ) -> None:
     result = Result(id="", outcome=Outcome.AUTH, message="The remote refuses the password.")
-    told = Report(episode="e", stage="reported", final=True, results=(result,))
+    pushed_report = Report(episode="e", stage="reported", final=True, results=(result,))
     package = make_package(
         [make_entry("A")],
         status={"planSync": {"attempts": 1, "failures": failures}, "planDigest": OLD},
@@ -141,7 +141,9 @@ def test_a_sync_that_fails_is_tried_again_later_and_the_package_says_why(
     status = package.status.model_copy(update={"subtasks": (make_record("A", **DONE),)})
     package = package.model_copy(update={"status": status})
 
-    decision = decide(make_seen(package, episodes=(make_sync(2, report=told, complete=True),)))
+    decision = decide(
+        make_seen(package, episodes=(make_sync(2, report=pushed_report, complete=True),))
+    )
 
     assert (decision.phase, decision.reason) == ("Pending", Reason.PLAN_BEHIND)
     assert "The remote refuses the password." in decision.message

@@ -230,17 +230,17 @@ def test_no_more_episodes_are_live_than_may_run_beside_each_other(seen: Observed
 
 @given(states())
 def test_what_is_set_aside_is_never_more_than_what_is_left(seen: Observed) -> None:
-    limits, standing = seen.package.spec.budget, replay(seen)
+    limits, state = seen.package.spec.budget, replay(seen)
     begun = starts(seen)
     if limits is None or not begun:
         return
-    held = [episode.budget for episode, _ in standing.live if episode.budget]
-    aside = sum(budget.max_tokens or 0 for budget in held)
+    held = [episode.budget for episode, _ in state.live if episode.budget]
+    reserved = sum(budget.max_tokens or 0 for budget in held)
     given_out = [item.order.budget.max_tokens or 0 for item in begun if item.order.budget]
     assert len(given_out) == len(begun)
     assert min(given_out) > 0
     assert limits.max_tokens is not None
-    assert aside + sum(given_out) <= limits.max_tokens - tokens_of(standing.usage)
+    assert reserved + sum(given_out) <= limits.max_tokens - tokens_of(state.usage)
 
 
 @given(states())

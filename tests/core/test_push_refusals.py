@@ -66,11 +66,11 @@ def probes(decision: Decision) -> list[StartSync]:
 
 
 def probed(
-    record: SubtaskRecord, told: Report, *, package: Any = None
+    record: SubtaskRecord, given: Report, *, package: Any = None
 ) -> tuple[Observed, Decision]:
     """What follows from a push probe that has ended so."""
     seen = make_seen(
-        package, [record], episodes=(make_sync(1, report=told, complete=True, plan=""),)
+        package, [record], episodes=(make_sync(1, report=given, complete=True, plan=""),)
     )
     return seen, decide(seen)
 
@@ -116,9 +116,9 @@ def test_a_suspended_package_probes_nothing() -> None:
 
 
 def test_an_end_by_a_refused_push_keeps_the_commit_and_makes_the_server_unknown() -> None:
-    told = refused_report(PushRefusal.KEPT, verify=VerifyResult(exit_code=0, duration_seconds=1))
+    given = refused_report(PushRefusal.KEPT, verify=VerifyResult(exit_code=0, duration_seconds=1))
     package = make_package(status={"pushPassed": TARGET})
-    seen = make_seen(package, [make_record(**RUNNING)], episodes=(make_episode(report=told),))
+    seen = make_seen(package, [make_record(**RUNNING)], episodes=(make_episode(report=given),))
 
     decision = decide(seen)
 
@@ -130,10 +130,10 @@ def test_an_end_by_a_refused_push_keeps_the_commit_and_makes_the_server_unknown(
 
 def test_a_server_that_takes_a_push_is_recorded_with_branch_and_secret() -> None:
     seen = make_seen(records=[make_record(**RUNNING)])
-    told = make_report(push_passed=True)
+    given = make_report(push_passed=True)
     seen = make_seen(
         records=[make_record(**RUNNING)],
-        episodes=(make_episode(report=told, generations=generations_of(seen)),),
+        episodes=(make_episode(report=given, generations=generations_of(seen)),),
     )
 
     status = package_status(seen, decide(seen))
@@ -184,9 +184,9 @@ def test_kept_work_that_does_not_fit_any_more_goes_into_an_ordinary_episode() ->
 
 
 def test_a_probe_that_is_refused_waits_longer_and_says_why() -> None:
-    told = refused_report(PushRefusal.PLAN, subtask=SYNC_ID)
+    given = refused_report(PushRefusal.PLAN, subtask=SYNC_ID)
 
-    seen, decision = probed(refused_record(PushRefusal.KEPT), told)
+    seen, decision = probed(refused_record(PushRefusal.KEPT), given)
 
     (record,) = decision.records
     assert record.not_before == NOW + seconds(60)

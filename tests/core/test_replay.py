@@ -30,8 +30,10 @@ UNCOUNTED = [outcome for outcome in Outcome if not TABLE[outcome].counts]
 
 
 def ended(outcome: Outcome, **report: Any) -> Finished:
-    told = make_report(outcome, **report)
-    return Finished(outcome=outcome, message="why", result=told.results[0], report=told)
+    given_report = make_report(outcome, **report)
+    return Finished(
+        outcome=outcome, message="why", result=given_report.results[0], report=given_report
+    )
 
 
 def take_in(outcome: Outcome, limit: int = 3, report: dict[str, Any] | None = None, **record: Any):
@@ -67,9 +69,9 @@ def test_a_silent_model_is_nobodys_fault_and_stalls_after_three_in_a_row(
     known: dict[str, Any], want: tuple[str, int, int | None]
 ) -> None:
     record = make_record(phase=RUNNING, attempts=1, consecutive_failures=1, **known)
-    told = ended(Outcome.MODEL_SILENT)
+    given_report = ended(Outcome.MODEL_SILENT)
 
-    record = after(record, told, now=NOW, limit=3, gated=True)
+    record = after(record, given_report, now=NOW, limit=3, gated=True)
 
     wait = (record.not_before - NOW).total_seconds() if record.not_before else None
     assert (record.reason, record.silences, wait) == want
@@ -157,11 +159,11 @@ def test_the_backoffs_are_capped() -> None:
 def test_an_episode_whose_record_was_lost_is_adopted() -> None:
     seen = make_seen(records=[make_record()], episodes=(make_episode(),))
 
-    standing = replay(seen)
+    state = replay(seen)
 
-    assert standing.by_id["T001"].attempts == 1
-    assert standing.by_id["T001"].phase is RUNNING
-    assert len(standing.live) == 1
+    assert state.by_id["T001"].attempts == 1
+    assert state.by_id["T001"].phase is RUNNING
+    assert len(state.live) == 1
 
 
 def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted() -> None:
@@ -171,12 +173,12 @@ def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted(
         episodes=(make_episode(attempt=2), first),
     )
 
-    standing = replay(seen)
+    state = replay(seen)
 
-    assert [item.ended.outcome for item in standing.attempt_results] == [Outcome.TIMEOUT]
-    assert standing.by_id["T001"].consecutive_failures == 1
-    assert standing.by_id["T001"].attempts == 2
-    assert [episode.attempt for episode, _ in standing.live] == [2]
+    assert [item.ended.outcome for item in state.attempt_results] == [Outcome.TIMEOUT]
+    assert state.by_id["T001"].consecutive_failures == 1
+    assert state.by_id["T001"].attempts == 2
+    assert [episode.attempt for episode, _ in state.live] == [2]
 
 
 def test_an_adopted_episode_of_a_raised_revision_stands_for_that_revision() -> None:
@@ -220,16 +222,19 @@ def test_a_subtask_that_comes_back_begins_again_with_a_new_attempts_number() -> 
 def test_a_job_that_vanished_is_trouble_outside() -> None:
     seen = make_seen(records=[make_record(phase=RUNNING, attempts=1)])
 
-    standing = replay(seen)
+    state = replay(seen)
 
-    assert standing.attempt_results[0].ended.outcome is Outcome.INFRASTRUCTURE
-    assert standing.by_id["T001"].marker is Marker.PENDING
+    assert state.attempt_results[0].ended.outcome is Outcome.INFRASTRUCTURE
+    assert state.by_id["T001"].marker is Marker.PENDING
 
 
 def test_what_an_episode_cost_and_said_is_rounded_and_cut_as_the_crd_wants_it() -> None:
-    told = make_report(usage=Usage(cost_usd="0.12345678901"))
+    given_report = make_report(usage=Usage(cost_usd="0.12345678901"))
     long = Finished(
-        outcome=Outcome.VERIFY_FAILED, message="why " * 500, result=told.results[0], report=told
+        outcome=Outcome.VERIFY_FAILED,
+        message="why " * 500,
+        result=given_report.results[0],
+        report=given_report,
     )
 
     record = after(make_record(phase=RUNNING), long, now=NOW, limit=3).to_manifest()

@@ -91,7 +91,7 @@ def test_order_and_brief_are_the_same_to_the_byte_whatever_the_reason(
         return make_package([make_entry("A"), make_entry("B", **entry)], maxEpisodes=99)
 
     plain = order_of(package(), past)
-    told = order_of(package(revisionReason=reason), {**past, "rejections": count})
+    order = order_of(package(revisionReason=reason), {**past, "rejections": count})
 
-    assert told == plain
-    assert brief_of(told) == brief_of(plain)
+    assert order == plain
+    assert brief_of(order) == brief_of(plain)

@@ -107,11 +107,11 @@ SCHEDULER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "want"), SCHEDULER)
+@pytest.mark.parametrize(("text", "want"), SCHEDULER)
 def test_a_full_node_is_no_fault_and_one_that_could_never_hold_the_pod_is(
-    said: str, want: bool
+    text: str, want: bool
 ) -> None:
-    assert never_fits(said) is want
+    assert never_fits(text) is want
 
 
 REFUSALS = [
@@ -129,9 +129,9 @@ REFUSALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "want"), REFUSALS)
-def test_a_refusal_belongs_to_the_class_of_its_words(said: str, want: str | None) -> None:
-    trouble = refusal_trouble(said)
+@pytest.mark.parametrize(("text", "want"), REFUSALS)
+def test_a_refusal_belongs_to_the_class_of_its_words(text: str, want: str | None) -> None:
+    trouble = refusal_trouble(text)
 
     assert (trouble.subject if trouble else None) == want
 
@@ -335,8 +335,8 @@ def test_one_episode_tries_a_cause_when_it_is_time_and_all_say_the_same(
     decision = decide(seen_at(wait, own=own, **fields))
 
     assert starts_of(decision) == want
-    said = (decision.phase, decision.reason, decision.message)
-    assert said == ("Stalled", "Config", "Correct it.")
+    text = (decision.phase, decision.reason, decision.message)
+    assert text == ("Stalled", "Config", "Correct it.")
     assert decision.wait is not None
     assert (decision.wait.since, decision.wait.step) == (wait.since, wait.step)
     for item in decision.actions:

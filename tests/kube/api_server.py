@@ -30,7 +30,7 @@ class ApiServer:
     """
 
     objects: dict[Name, Manifest] = field(default_factory=dict)
-    told: list[tuple[Resource, str, Manifest]] = field(default_factory=list)
+    changes: list[tuple[Resource, str, Manifest]] = field(default_factory=list)
     clock: timedelta = timedelta(0)
     writes: int = 0
     around_write: Callable[[str], None] = field(default=lambda _: None)
@@ -79,9 +79,9 @@ class ApiServer:
     def tell(self, about: Manifest, reason: str, message: str) -> None:
         """Write an Event as the cluster does."""
         metadata = about["metadata"]
-        told = {"reason": reason, "message": message, "type": "Warning"}
+        changes = {"reason": reason, "message": message, "type": "Warning"}
         self.events.append(
-            {**told, "lastTimestamp": self.time(), "involvedObject": {"uid": metadata["uid"]}}
+            {**changes, "lastTimestamp": self.time(), "involvedObject": {"uid": metadata["uid"]}}
         )
 
     def put_new(self, kind: Resource, body: Manifest) -> Manifest:
@@ -141,7 +141,7 @@ class ApiServer:
         self.version += 1
         body = {**body, "metadata": {**body["metadata"], "resourceVersion": str(self.version)}}
         self.objects[name] = body
-        self.told.append((name[0], change, body))
+        self.changes.append((name[0], change, body))
         return body
 
     def _write(self, perform: Callable[[], Any]) -> Any:

@@ -45,7 +45,7 @@ async def test_a_journey_ends_alike_wherever_the_operator_is_killed(journey: Jou
     def split(instant: str) -> None:
         # To be killed before a write is to be killed after the one before, but for what the
         # cluster did in between.
-        now = (len(calm.api.told), calm.api.clock)
+        now = (len(calm.api.changes), calm.api.clock)
         if now not in seen:
             seen.add(now)
             splits[f"{instant} write {calm.api.writes}"] = calm.fork()
@@ -62,12 +62,12 @@ async def test_a_journey_ends_alike_wherever_the_operator_is_killed(journey: Jou
 async def test_a_journey_ends_alike_with_a_stale_view_at_any_turn(journey: Journey) -> None:
     calm, splits = journey.world(), []
     for _ in range(300):
-        known = len(calm.api.told)
+        known = len(calm.api.changes)
         if not await calm.turn():
             if not calm.operator.due:
                 break
             calm.api.clock = max(calm.api.clock, min(calm.operator.due.values()))
-        elif len(calm.api.told) > known:
+        elif len(calm.api.changes) > known:
             splits.append(calm.fork(seen=known))
     want = await ending(journey, calm, exact=journey.exact)
 

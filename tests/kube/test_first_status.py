@@ -52,12 +52,12 @@ async def test_a_package_runs_before_what_its_subtasks_tell_is_written() -> None
 
 
 async def test_a_long_package_is_said_to_wait_for_its_subtasks_and_has_no_records() -> None:
-    world, told = world_of(MANY + 1), []
-    world.api.around_write = lambda _: told.append(world.status())
+    world, phases = world_of(MANY + 1), []
+    world.api.around_write = lambda _: phases.append(world.status())
 
     await world.operator.turn()
 
-    first = next(status for status in told if status)
+    first = next(status for status in phases if status)
     (ready,) = (item for item in first["conditions"] if item["type"] == "Ready")
     assert (first["progress"], first["reason"]) == (f"0/{MANY + 1}", "EpisodeNotStarted")
     assert ready["message"] == "Its Subtasks are being created."

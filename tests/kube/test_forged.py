@@ -61,12 +61,12 @@ def forged_pod(world: World, job: Manifest, tail: str = "mine") -> Manifest:
     template["spec"]["containers"][0]["image"] = "example.com/mine:1"
     metadata = {**template["metadata"], "name": f"{owner['name']}-{tail}",
                 "namespace": KEY.namespace, "ownerReferences": [owner]}  # fmt: skip
-    told = Report(
+    report_sent = Report(
         episode=str(owner["name"]), stage="reported", final=True, plan_digest="sha256:0",
         results=(Result(id="A", outcome=Outcome.SUCCESS, commit=MADE_UP, message="Done."),),
     )  # fmt: skip
-    said = {"terminated": {"exitCode": 0, "message": report.fit(told)}}
-    status = {"phase": "Succeeded", "containerStatuses": [{"name": "runner", "state": said}]}
+    state = {"terminated": {"exitCode": 0, "message": report.fit(report_sent)}}
+    status = {"phase": "Succeeded", "containerStatuses": [{"name": "runner", "state": state}]}
     return world.api.put_new(PODS, {"metadata": metadata, "spec": template["spec"],
                                     "status": status})  # fmt: skip
 
@@ -98,7 +98,7 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_re
     while_suspended = record(world)
     world.edit(suspend=False)
     await turns(world)
-    said, held = message(world), world.status()["phase"]
+    state, held = message(world), world.status()["phase"]
 
     delete(world, PODS, pod)
     delete(world, JOBS, world.api.objects[JOBS, KEY.namespace, name_of_first(world)])
@@ -106,8 +106,8 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_re
 
     assert (while_suspended["marker"], while_suspended["attempts"]) == ("[ ]", 0)
     assert held == "Stalled"
-    assert f"Job {name_of_first(world)} already exists" in said
-    assert "delete it" in said
+    assert f"Job {name_of_first(world)} already exists" in state
+    assert "delete it" in state
 
 
 async def test_a_job_of_a_later_attempt_is_nobodys_concern() -> None:
@@ -141,17 +141,17 @@ async def test_a_pod_under_a_job_that_has_none_yet_stalls_the_package_until_it_i
     (job,) = world.api.of_kind(JOBS)
     pod = forged_pod(world, job)
     await turns(world)
-    held, said = record(world), message(world)
+    held, state = record(world), message(world)
 
     delete(world, PODS, pod)
     world.api.objects.pop((PODS, KEY.namespace, pod["metadata"]["name"]), None)
-    world.api.told.append((PODS, "DELETED", pod))
+    world.api.changes.append((PODS, "DELETED", pod))
     world.open_queue()
     await succeeds(world)
 
     assert held["marker"] == "[~]"
     assert "commit" not in held
-    assert f"pod {pod['metadata']['name']} is not as the operator made it" in said
+    assert f"pod {pod['metadata']['name']} is not as the operator made it" in state
 
 
 async def test_a_pod_beside_the_real_one_changes_nothing() -> None:
@@ -194,14 +194,14 @@ async def test_a_pod_changed_by_hand_holds_its_result_back_until_it_is_put_back(
     image["containers"][0]["image"] = "example.com/mine:1"
     world.api.put_part(PODS, pod, "spec", image)
     await turns(world, LONG * 2)
-    held, said = record(world), message(world)
+    held, state = record(world), message(world)
     (changed,) = world.api.of_kind(PODS)
 
     world.api.put_part(PODS, changed, "spec", pod["spec"])
     await succeeds(world)
 
     assert held["marker"] == "[~]"
-    assert f"pod {pod['metadata']['name']} is not as the operator made it" in said
+    assert f"pod {pod['metadata']['name']} is not as the operator made it" in state
 
 
 async def test_a_job_changed_by_hand_loses_nothing_of_what_its_pod_has_done() -> None:
@@ -227,12 +227,12 @@ async def test_a_job_in_the_place_of_a_running_one_that_was_deleted_is_told_of()
     forged_pod(world, forged_job(world, name_of_first(world), attempt="1", subtask="A"))
 
     await turns(world, LONG)
-    held, said = record(world), message(world)
+    held, state = record(world), message(world)
     delete(world, JOBS, world.api.objects[JOBS, KEY.namespace, name_of_first(world)])
     await succeeds(world, runs=2)
 
     assert "commit" not in held
-    assert f"Job {name_of_first(world)} is not as the operator made it" in said
+    assert f"Job {name_of_first(world)} is not as the operator made it" in state
 
 
 async def test_a_copy_of_an_older_packages_job_is_nobodys_concern() -> None:

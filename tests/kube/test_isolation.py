@@ -18,9 +18,11 @@ def policies(world: World) -> dict[str, Manifest]:
     return {item["metadata"]["name"]: item for item in world.api.of_kind(NETWORK_POLICIES)}
 
 
-def told_of(world: World, *kinds: Any) -> list[tuple[str, str]]:
+def changes_of(world: World, *kinds: Any) -> list[tuple[str, str]]:
     return [
-        (body["metadata"]["name"], change) for kind, change, body in world.api.told if kind in kinds
+        (body["metadata"]["name"], change)
+        for kind, change, body in world.api.changes
+        if kind in kinds
     ]
 
 
@@ -44,9 +46,9 @@ async def test_policies_are_written_once_before_the_first_job_of_a_namespace() -
 
     await world.drive()
 
-    written = told_of(world, NETWORK_POLICIES, JOBS)
+    written = changes_of(world, NETWORK_POLICIES, JOBS)
     assert written[:2] == [(NAMESPACE_POLICY, "ADDED"), (CLASS_POLICY, "ADDED")]
-    assert len(told_of(world, NETWORK_POLICIES)) == 2
+    assert len(changes_of(world, NETWORK_POLICIES)) == 2
 
 
 async def test_an_operator_that_starts_anew_writes_no_policy_again() -> None:
@@ -59,7 +61,7 @@ async def test_an_operator_that_starts_anew_writes_no_policy_again() -> None:
     world.restart()
     await world.drive()
 
-    assert len(told_of(world, NETWORK_POLICIES)) == 2
+    assert len(changes_of(world, NETWORK_POLICIES)) == 2
 
 
 async def test_a_class_without_egress_has_no_policy_of_its_own() -> None:
@@ -112,7 +114,7 @@ async def test_somebody_elses_policy_of_that_name_stalls_the_package_and_nothing
     foreign = {"metadata": {"name": NAMESPACE_POLICY, "namespace": KEY.namespace, "labels": labels}}
     made = world.api.put_new(NETWORK_POLICIES, {**foreign, "spec": {"podSelector": {}}})
     # Nobody is told: the watch is for what carries the operator's label.
-    world.api.told.clear()
+    world.api.changes.clear()
     world.restart()
     world.operator.cache.drop(NETWORK_POLICIES, made)
 

@@ -42,8 +42,8 @@ def success(job: Manifest) -> str:
         Result(id=task.id, outcome=Outcome.SUCCESS, commit=COMMIT, message="Done.")
         for task in order.tasks
     )
-    told = Report(episode=order.episode, stage="reported", final=True, results=results)
-    return report.fit(told)
+    sent = Report(episode=order.episode, stage="reported", final=True, results=results)
+    return report.fit(sent)
 
 
 def pod_of(job: Manifest, message: str = "", **metadata: Any) -> Manifest:

@@ -411,7 +411,7 @@ async def test_a_cause_of_ten_minutes_whose_words_change_costs_one_write_of_the_
     await until(world, TEN_MINUTES)
 
     (message,) = messages(world)
-    written = [body for kind, _, body in world.api.told if kind is WORK_PACKAGES]
+    written = [body for kind, _, body in world.api.changes if kind is WORK_PACKAGES]
     saying = [body for body in written if message in str(body.get("status"))]
     assert "Details: " in message
     assert saying == written[-1:]

@@ -45,11 +45,11 @@ async def test_a_report_that_the_operator_cannot_read_costs_an_episode_and_no_wo
         worked.append(task.id)
         return Outcome.SUCCESS
 
-    told = {"episode": "e", "stage": "done", "results": [{"id": "A", "outcome": "Enlightened"}]}
+    content = {"episode": "e", "stage": "done", "results": [{"id": "A", "outcome": "Enlightened"}]}
     world = make_world(
         {"subtasks": [make_entry("A"), make_entry("B")]},
         judge=judge,
-        script=(says(json.dumps(told)),),
+        script=(says(json.dumps(content)),),
     )
 
     await world.drive()

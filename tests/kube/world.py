@@ -54,7 +54,7 @@ class Operator:
         self.classes: dict[Key, None] = {}
         classes: Any = SimpleNamespace(add=self.classes.setdefault)
         self._waker = EventRouter(self.cache, queue, classes)
-        self._seen = dict.fromkeys(WATCHED, len(api.told) if seen is None else seen)
+        self._seen = dict.fromkeys(WATCHED, len(api.changes) if seen is None else seen)
         kube: Any = api
         isolation = Isolation(kube=kube, cache=self.cache)
         self.observer = Observer(kube=kube, cache=self.cache, isolation=isolation, report_url=None)
@@ -76,7 +76,7 @@ class Operator:
                 for body in api.of_kind(kind):
                     self._see(kind, None, body)
         else:
-            for kind, change, body in api.told[:seen]:
+            for kind, change, body in api.changes[:seen]:
                 self._see(kind, change, body)
 
     def add(self, key: Key) -> None:
@@ -84,9 +84,9 @@ class Operator:
 
     def watch(self, lagging: Iterable[Any] = ()) -> None:
         """Learn what has changed, but for the kinds whose watch lags behind."""
-        now = len(self.api.told)
+        now = len(self.api.changes)
         for index in range(min(self._seen.values()), now):
-            kind, change, body = self.api.told[index]
+            kind, change, body = self.api.changes[index]
             if index >= self._seen[kind] and kind not in lagging:
                 self._see(kind, change, body)
         self._seen |= {kind: now for kind in WATCHED if kind not in lagging}
@@ -96,13 +96,13 @@ class Operator:
             self._waker.see(kind, change, body)
 
     def behind(self) -> bool:
-        return min(self._seen.values()) < len(self.api.told)
+        return min(self._seen.values()) < len(self.api.changes)
 
-    def take_hint(self, pod: Manifest, told: Report) -> None:
+    def take_hint(self, pod: Manifest, changes: Report) -> None:
         """What the report endpoint does with a runner's Report."""
         job = pod["metadata"]["ownerReferences"][0]
         if self.cache.has_job(job["name"]) and not self.cache.is_strange(PODS, pod):
-            self.cache.keep_hint(job["uid"], pod["metadata"]["uid"], told)
+            self.cache.keep_hint(job["uid"], pod["metadata"]["uid"], changes)
             self.add(key_of(pod))
 
     async def turn(self) -> bool:
@@ -146,7 +146,7 @@ class World:
 
     def fork(self, seen: int | None = None) -> "World":
         """A world that is as this one is now, with an operator that has just started."""
-        api = replace(self.api, objects=dict(self.api.objects), told=list(self.api.told))
+        api = replace(self.api, objects=dict(self.api.objects), changes=list(self.api.changes))
         api.around_write = lambda _: None
         node = replace(
             self.node,

@@ -49,9 +49,9 @@ class Prometheus:
     def ask(self, path: str, **query: str) -> Any:
         """Return what the API answers. Fails the test if it is an error."""
         with urlopen(f"{self.address}/api/v1/{path}?{urlencode(query)}", timeout=120) as answer:
-            told = json.load(answer)
-        assert told["status"] == "success", told
-        return told["data"]
+            body = json.load(answer)
+        assert body["status"] == "success", body
+        return body["data"]
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """Return the series that an expression has now."""

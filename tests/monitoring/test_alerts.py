@@ -30,9 +30,9 @@ def run(*arguments: str | Path) -> str:
 
 
 def test_the_rule_files_are_rules_to_prometheus(promtool: Path) -> None:
-    told = run(promtool, "check", "rules", "--lint-fatal", *RULES)
+    output = run(promtool, "check", "rules", "--lint-fatal", *RULES)
 
-    assert told.count("SUCCESS") == len(RULES) == 3
+    assert output.count("SUCCESS") == len(RULES) == 3
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
@@ -45,10 +45,10 @@ def test_the_alerts_fire_when_they_should_and_only_then(
         del rule["annotations"]["description"], rule["annotations"]["runbook_url"]
     story = yaml.safe_load((STORIES / path.name).read_text())
     (tmp_path / path.name).write_text(yaml.safe_dump(rules))
-    told = tmp_path / f"test-{path.name}"
-    told.write_text(yaml.safe_dump({**story, "rule_files": [path.name]}))
+    output = tmp_path / f"test-{path.name}"
+    output.write_text(yaml.safe_dump({**story, "rule_files": [path.name]}))
 
-    assert run(promtool, "test", "rules", told).count("SUCCESS") == 1
+    assert run(promtool, "test", "rules", output).count("SUCCESS") == 1
 
 
 @pytest.mark.parametrize(("file", "rule"), ALERTS)

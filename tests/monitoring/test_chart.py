@@ -80,11 +80,11 @@ def test_a_monitor_scrapes_as_the_values_say(switch: str, field: str) -> None:
             {"action": "keep", "sourceLabels": ["__name__"], "regex": "afresh.*"}
         ],
     }
-    told = render("afresh", f"monitoring.{switch}={json.dumps({'enabled': True, **settings})}")
+    rendered = render("afresh", f"monitoring.{switch}={json.dumps({'enabled': True, **settings})}")
     silent = asked(switch)
 
     always = {"port": "metrics", "path": "/metrics", "honorLabels": True}
-    assert one(told, KINDS[switch])["spec"][field] == [always | settings]
+    assert one(rendered, KINDS[switch])["spec"][field] == [always | settings]
     assert one(silent, KINDS[switch])["spec"][field] == [always]
 
 

@@ -31,7 +31,9 @@ RUNNER_AT_FIVE = ContainerFacts(
 )
 
 
-def told(offsets: dict[str, float], outcome: Outcome = Outcome.SUCCESS, **fields: Any) -> Any:
+def episode_with(
+    offsets: dict[str, float], outcome: Outcome = Outcome.SUCCESS, **fields: Any
+) -> Any:
     return make_report(outcome, phases={name: START + at for name, at in offsets.items()}, **fields)
 
 
@@ -44,7 +46,7 @@ def lived(offsets: dict[str, float], **fields: Any) -> Episode:
             sandboxed=NOW + seconds(4),
             containers=(RUNNER_AT_FIVE,),
         ),
-        "report": told(offsets),
+        "report": episode_with(offsets),
     }
     return make_episode(**{**own, **fields})
 
@@ -97,7 +99,7 @@ def test_overhead_is_all_but_the_queue_and_setup_agent_and_verify() -> None:
 
 def test_a_batch_of_several_tells_no_overhead() -> None:
     results = tuple(Result(id=name, outcome=Outcome.SUCCESS, commit="c") for name in ("A", "B"))
-    batch = lived(WHOLE, report=told(WHOLE, results=results))
+    batch = lived(WHOLE, report=episode_with(WHOLE, results=results))
 
     assert work_and_overhead(batch) is None
     assert "prepared" not in phase_seconds(batch)
@@ -115,7 +117,7 @@ def test_a_push_of_the_subtask_before_is_no_part_of_the_last_ones_end() -> None:
 def test_a_push_before_a_last_subtask_that_came_to_nothing_is_not_as_long_as_the_batch() -> None:
     results = tuple(Result(id=name, outcome=Outcome.SUCCESS, commit="c") for name in ("A", "B"))
     phases = {"runnerStarted": 5.0, "pushed": 1200.0, "reported": 1201.0}
-    parts = phase_seconds(lived(phases, report=told(phases, results=results)))
+    parts = phase_seconds(lived(phases, report=episode_with(phases, results=results)))
 
     assert "push" not in parts
     assert parts["report"] == 1
@@ -137,7 +139,7 @@ def later(by: float, **fields: Any) -> Episode:
         pytest.param(later(81, report=None), [lived(WHOLE)], None, id="its agent never started"),
         pytest.param(
             later(81),
-            [lived(WHOLE, report=told(WHOLE, Outcome.VERIFY_FAILED))],
+            [lived(WHOLE, report=episode_with(WHOLE, Outcome.VERIFY_FAILED))],
             None,
             id="the one before failed",
         ),

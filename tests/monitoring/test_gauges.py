@@ -179,8 +179,8 @@ def test_a_credential_that_packages_use_has_a_gate(
     gates: list[dict[str, str]], phase: str, want_open: Found, want_since: Found
 ) -> None:
     own = {"adapter": "Claude", "command": None, "credentials": {"secretName": "key"}}
-    told = {"phase": phase}
-    cache = cached(agent_class({"gates": gates}, **own), package("a", told), package("b", told))
+    fields = {"phase": phase}
+    cache = cached(agent_class({"gates": gates}, **own), package("a", fields), package("b", fields))
 
     assert value_of(cache, "afresh_gate_open") == want_open
     assert value_of(cache, "afresh_gate_closed_since_timestamp_seconds") == want_since

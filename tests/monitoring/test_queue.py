@@ -22,19 +22,19 @@ async def test_a_key_counts_once_while_it_waits_and_again_while_it_is_worked_on(
     queue, adds = KeyQueue(), since("workqueue_adds_total")
     waits = since("workqueue_queue_duration_seconds_count")
     works = since("workqueue_work_duration_seconds_count")
-    told = []
+    calls = []
     for key in (A, A, B):
         queue.add(key)
-    told.append((adds(), *reading("workqueue_depth")))
+    calls.append((adds(), *reading("workqueue_depth")))
     first = await queue.get()
     queue.add(first)
-    told.append((adds(), *reading("workqueue_depth")))
+    calls.append((adds(), *reading("workqueue_depth")))
     queue.done(first)
     for _ in range(2):
         queue.done(await queue.get())
-    told.append((adds(), *reading("workqueue_depth")))
+    calls.append((adds(), *reading("workqueue_depth")))
 
-    assert told == [(2, 2), (3, 2), (3, 0)]
+    assert calls == [(2, 2), (3, 2), (3, 0)]
     assert (waits(), works()) == (3, 3)
 
 

@@ -204,11 +204,11 @@ def _commit_missing(world: World) -> World | None:
     if ended is None or not found:
         return None
     reports = ((item, item.report) for item in ended.episodes)
-    told = (
+    given = (
         replace(item, report=replace(report, missing=tuple(found))) if report else item
         for item, report in reports
     )
-    return replace(ended, episodes=tuple(told))
+    return replace(ended, episodes=tuple(given))
 
 
 def _job_deleted(world: World) -> World | None:

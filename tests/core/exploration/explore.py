@@ -141,8 +141,8 @@ class _Diary:
 
     def look(self, world: World, event: Event) -> World:
         seen = world.seen()
-        old, standing, decision = world.package.status, replay(seen), decided(world)
-        begun = (*standing.records, *standing.removed)
+        old, state, decision = world.package.status, replay(seen), decided(world)
+        begun = (*state.records, *state.removed)
         self._note_subtasks(old.subtasks, begun, event)
         self._note_subtasks(begun, decision.records, event)
         for item in decision.attempt_results:
