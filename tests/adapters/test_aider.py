@@ -67,7 +67,7 @@ def test_files_of_its_own_are_no_work_of_the_agents():
     assert AiderAdapter().program_files == (".aider*",)
 
 
-def test_what_it_cannot_do_is_told():
+def test_settings_that_it_cannot_follow_are_warnings():
     assert AiderAdapter().launch(AGENT, "", GATEWAY).warnings == (NO_COMMANDS,)
 
 
@@ -218,7 +218,7 @@ def test_line_is_for_people_unless_it_is_empty():
     assert reader.error("  ") is None
 
 
-def test_message_of_a_failure_is_what_was_said_last():
+def test_message_of_a_failure_is_the_last_line_about_it():
     assert read(START, AUTH).verdict(0).message == f"{FAILED} Details: {AUTH}"
     assert read("Traceback", "OSError: no space").verdict(1).message == (
         f"{FAILED} Details: OSError: no space"

@@ -15,7 +15,7 @@ SPEAKERS = [name for name, abilities in ABILITIES.items() if abilities.model_api
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
-def test_program_without_a_gateway_is_told_of_the_endpoint_or_there_is_a_warning(name: AdapterName):
+def test_program_without_a_gateway_gets_the_endpoint_or_a_warning(name: AdapterName):
     mode = CredentialsMode.ENVIRONMENT
     agent = Agent(adapter=name, endpoint=ENDPOINT, credentials_mode=mode)
 

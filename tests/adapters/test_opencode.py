@@ -236,7 +236,7 @@ def test_providers_words_decide_only_without_a_gateway(error: dict[str, Any], wa
     assert read(error).verdict(1).outcome is Outcome.AGENT_ERROR
 
 
-def test_message_of_a_failure_is_one_line_of_what_was_said_last():
+def test_message_of_a_failure_is_one_line_of_the_last_error():
     assert read(OVERLOADED).verdict(1).message == (
         f"{FAILED} Details: APIError, status 529, Overloaded"
     )
@@ -262,7 +262,7 @@ def test_message_of_a_failure_is_one_line_of_what_was_said_last():
         pytest.param('{"a":' * 100_000, "an event that is nested too deeply", id="deep nesting"),
     ],
 )
-def test_event_is_told_to_people_in_a_line_or_two(line: object, want: str | None):
+def test_event_is_logged_in_a_line_or_two(line: object, want: str | None):
     text = line if isinstance(line, str) else json.dumps(line)
 
     assert OpenCodeReader(behind_gateway=True).event(text) == want

@@ -191,7 +191,7 @@ def test_words_of_the_provider_decide_only_where_there_is_no_gateway(text: str, 
     assert read(failed(text), behind_gateway=True).verdict(1).outcome is Outcome.AGENT_ERROR
 
 
-def test_failure_tells_the_last_error_where_the_result_tells_none():
+def test_failure_has_the_last_error_if_the_result_has_none():
     assert read(START, errors=("one", "two", " ")).verdict(1).message == f"{FAILED} Details: two"
 
 
@@ -243,7 +243,7 @@ def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
 
 
 @pytest.mark.parametrize("base_url", [GATEWAY, None], ids=["a gateway", "none"])
-def test_program_is_told_its_turns_with_and_without_a_gateway(base_url: str | None):
+def test_program_gets_its_turn_limit_with_and_without_a_gateway(base_url: str | None):
     launch = QwenAdapter().launch(AGENT, "", base_url)
 
     assert "--max-session-turns 7" in " ".join(launch.argv)

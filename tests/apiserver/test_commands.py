@@ -226,7 +226,7 @@ async def test_subtask_that_moved_since_it_was_read_is_found_at_its_new_place(
     ]  # fmt: skip
 
 
-async def test_subtask_that_is_gone_since_it_was_read_is_told(
+async def test_subtask_that_was_removed_since_it_was_read_is_reported(
     kubeconfig: Path, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"), entry("T2"))

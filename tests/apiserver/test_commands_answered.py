@@ -72,7 +72,7 @@ async def stopped(kube: Kube, namespace: str) -> Manifest:
     raise AssertionError(f"not stopped: {package['status']}")
 
 
-async def test_work_that_a_review_rejects_is_done_anew_and_counted_once(
+async def test_work_that_a_review_rejects_is_done_again_and_counted_once(
     operator: OperatorProcess, afresh: Afresh, kubectl: Kubectl, kubeconfig: Path, namespace: str
 ) -> None:
     apply(kubectl, namespace, [{"id": "A", "prompt": "a"}])

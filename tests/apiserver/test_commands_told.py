@@ -14,7 +14,7 @@ from tests.apiserver.kubectl import Kubectl, Manifest
 pytestmark = pytest.mark.apiserver
 
 
-def test_change_that_the_api_server_refuses_is_told_in_its_words(
+def test_change_that_the_api_server_refuses_is_reported_with_its_message(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     before = apply(kubectl, namespace, entry("T1", revision=1_000_000))
@@ -27,7 +27,7 @@ def test_change_that_the_api_server_refuses_is_told_in_its_words(
     assert spec_of(kubectl, namespace) == before["spec"]
 
 
-def test_package_that_is_not_there_is_told_with_where_to_look(
+def test_package_that_does_not_exist_is_reported_with_where_to_look(
     afresh: Afresh, namespace: str
 ) -> None:
     done = afresh("suspend", "other")
@@ -39,7 +39,7 @@ def test_package_that_is_not_there_is_told_with_where_to_look(
     )
 
 
-def test_person_without_rights_is_told_so_in_the_api_servers_words(
+def test_person_without_rights_gets_the_api_servers_message(
     kubeconfig: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
@@ -69,7 +69,7 @@ def test_namespace_is_the_contexts_where_none_is_named(
     assert spec_of(kubectl, namespace)["suspend"] is True
 
 
-def test_cluster_without_work_packages_is_told_what_it_lacks(
+def test_cluster_without_the_crds_gets_a_message_that_names_them(
     kubeconfig: Path, namespace: str, tmp_path: Path
 ) -> None:
     theirs = write_kubeconfig(tmp_path, kubeconfig, namespace=namespace, path="/nothing/here")
@@ -79,7 +79,7 @@ def test_cluster_without_work_packages_is_told_what_it_lacks(
     assert done.stderr == "error: This cluster has no WorkPackages: install Afresh on it.\n"
 
 
-def test_report_tells_the_status_and_why_git_could_not_read_the_branch(
+def test_report_has_the_status_and_why_git_could_not_read_the_branch(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1", title="Token model"), goal="Tokens.")

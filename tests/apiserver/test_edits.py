@@ -104,9 +104,7 @@ def test_second_writer_takes_its_subtask_away_and_the_other_stays(
     assert _ids(kubectl, namespace) == ["T001", "T003"]
 
 
-def test_second_writer_of_the_same_prompt_is_told_of_the_conflict(
-    kubectl: Kubectl, namespace: str
-) -> None:
+def test_second_writer_of_the_same_prompt_gets_a_conflict(kubectl: Kubectl, namespace: str) -> None:
     _apply_as("team", minimal_package(), kubectl, namespace)
 
     answer = kubectl.run(

@@ -124,7 +124,7 @@ def only_job(forger: Forger) -> Manifest | None:
     return found[0] if found else None
 
 
-async def test_a_job_in_the_name_of_a_suspended_package_is_told_of_and_not_believed(
+async def test_a_job_in_the_name_of_a_suspended_package_is_reported_and_not_believed(
     operator: OperatorProcess, forger: Forger, kubeconfig: Path
 ) -> None:
     kubectl, namespace = forger.kubectl, forger.namespace
@@ -145,7 +145,7 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_told_of_and_not_belie
     assert commits(package) == {f"{1:040x}"}
 
 
-async def test_a_pod_under_the_real_job_is_told_of_and_not_believed_and_sends_no_report(
+async def test_a_pod_under_the_real_job_is_reported_and_not_believed_and_sends_no_report(
     operator: OperatorProcess, forger: Forger, kubeconfig: Path
 ) -> None:
     kubectl, namespace = forger.kubectl, forger.namespace

@@ -91,7 +91,7 @@ def test_status_in_other_forms_has_the_same_facts(
     assert wide[0].split()[-2:] == ["CLASS", "BRANCH"]
 
 
-def test_version_tells_what_is_installed(kubeconfig: Path) -> None:
+def test_version_prints_what_is_installed(kubeconfig: Path) -> None:
     done = run_afresh("version", "-o", "json", "--kubeconfig", str(kubeconfig))
 
     found = json.loads(done.stdout)

@@ -111,7 +111,7 @@ async def test_an_operator_that_cannot_list_is_alive_but_not_ready(
     assert answers == ((200, "ok\n"), (503, "the first list of all objects is not complete\n"))
 
 
-async def test_a_watch_that_owes_what_lists_show_is_named_until_it_tells_or_no_list_can_be_had(
+async def test_a_watch_without_the_changes_of_a_list_is_named_until_it_reports_them_or_lists_fail(
     gate: Gate, as_operator: None, kubectl: Kubectl, namespace: str
 ) -> None:
     kube, cache, stop = await Kube.connect(), Cache(), asyncio.Event()

@@ -152,7 +152,7 @@ async def quiet(replica: Replica, audit_log: Path) -> None:
             await asyncio.sleep(1)
 
 
-async def test_a_leader_that_is_told_to_end_gives_its_lease_back(
+async def test_a_leader_that_is_asked_to_end_releases_its_lease(
     start: Start, kubeconfig: Path
 ) -> None:
     first, second = await leader_and_standby(start)

@@ -68,7 +68,7 @@ async def test_what_changes_before_and_after_the_end_of_a_watch_is_seen(
     assert still == "Running"
 
 
-async def test_whoever_may_list_but_not_watch_is_told_so(
+async def test_person_who_may_list_but_not_watch_gets_a_message(
     kubeconfig: Path, kubectl: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
     theirs = visitor(

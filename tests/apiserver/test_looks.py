@@ -76,7 +76,7 @@ def test_status_of_all_packages_is_a_table_of_one_namespace_or_of_every_one(
     assert namespace in {item["namespace"] for item in everywhere}
 
 
-def test_status_in_a_pipe_tells_each_change_until_the_package_ends(
+def test_status_in_a_pipe_prints_each_change_until_the_package_ends(
     kubectl: Kubectl, kubeconfig: Path, namespace: str
 ) -> None:
     apply(kubectl, namespace, entry("T1"))
@@ -171,7 +171,7 @@ def test_letters_that_the_output_does_not_have_are_shown_as_question_marks(
     assert "?? [ ] T1  Über" in done.stdout.decode("latin-1")
 
 
-def test_explain_tells_what_starts_next_and_that_no_operator_is_there(
+def test_explain_says_what_starts_next_and_that_no_operator_runs(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:
     repository = {"url": f"http://git.example.com/{namespace}.git"}

@@ -109,7 +109,7 @@ def test_an_upgrade_brings_new_fields_and_a_rollback_of_the_operator_leaves_them
     assert properties_of(releases.crd())["mood"] == {"type": "string"}
 
 
-def test_crds_that_are_older_than_the_operator_are_told_before_anything_is_changed(
+def test_crds_older_than_the_operator_are_reported_before_anything_is_changed(
     releases: Releases, tmp_path: Path
 ) -> None:
     assert releases.upgrade(CRDS, chart=chart_of_crds(tmp_path, "0.0.1")) == ""

@@ -158,7 +158,7 @@ async def test_a_secret_that_was_emptied_or_spoilt_gets_the_keys_back_that_order
     assert (await opened(kubes[1])).pins() == before
 
 
-async def test_the_key_of_the_seals_stays_where_the_others_are_made_anew(
+async def test_the_key_of_the_seals_stays_when_the_others_are_replaced(
     kubes: list[Kube], kubectl: Kubectl
 ) -> None:
     before = await opened(kubes[0])

@@ -89,7 +89,7 @@ def test_wait_for_ready_of_a_failed_package_does_not_end_well(
     assert "timed out" in answer.stderr
 
 
-def test_packages_listed_show_where_they_stand(kubectl: Kubectl, namespace: str) -> None:
+def test_packages_listed_show_their_phases(kubectl: Kubectl, namespace: str) -> None:
     kubectl.apply(minimal_package(), namespace)
     status = {
         "phase": "Running",

@@ -21,7 +21,7 @@ def test_the_release_holds_the_crds_of_the_models() -> None:
     }
 
 
-def test_the_crds_outlive_their_release_unless_told_otherwise() -> None:
+def test_the_crds_outlive_their_release_by_default() -> None:
     kept, not_kept = render(CRDS), render(CRDS, "keep=false")
 
     assert all(item["metadata"]["annotations"] == KEEP for item in kept)

@@ -31,7 +31,7 @@ def test_images_that_no_registry_has_are_named_once_each() -> None:
         ),
     ],
 )
-def test_of_images_on_a_registry_nothing_is_said(values: tuple[str, ...]) -> None:
+def test_notes_say_nothing_about_images_on_a_registry(values: tuple[str, ...]) -> None:
     assert "registry" not in notes(*values)
 
 

@@ -114,7 +114,7 @@ def test_where_the_namespace_chooses_users_the_pod_names_none() -> None:
     assert environment_of(objects)["AFRESH_POD_USERS"] == "namespace"
 
 
-def test_where_webhooks_change_the_images_of_pods_the_operator_can_be_told_so() -> None:
+def test_the_operator_has_a_value_for_webhooks_that_change_the_images_of_pods() -> None:
     objects = render("afresh", "admission.checkEpisodes=false")
 
     assert environment_of(objects)["AFRESH_CHECK_EPISODES"] == "false"

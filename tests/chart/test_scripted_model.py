@@ -60,7 +60,7 @@ def test_pod_of_the_model_is_restricted(users: str) -> None:
     }
 
 
-def test_key_that_changes_starts_the_model_anew() -> None:
+def test_key_that_changes_restarts_the_model() -> None:
     first, second = parts(), parts('scriptedModel.key="other"')
 
     def notes(found: dict[str, Manifest]) -> Manifest:

@@ -70,7 +70,7 @@ LEAST = BriefParts(
 
 
 @pytest.mark.parametrize(("name", "parts"), [("whole", WHOLE), ("least", LEAST)])
-def test_brief_is_word_for_word_what_stands_in_its_golden_file(name: str, parts: BriefParts):
+def test_brief_equals_its_golden_file(name: str, parts: BriefParts):
     assert write_brief(parts) == (GOLDEN / f"brief-{name}.md").read_text()
 
 
@@ -174,7 +174,7 @@ def test_facts_that_do_not_fit_leave_out_the_oldest_and_the_next_task_never():
     assert "- T029" not in block
 
 
-def test_facts_tell_progress_epic_acceptance_changed_files_and_commits():
+def test_facts_contain_progress_epic_acceptance_changed_files_and_commits():
     block = facts_block(WHOLE)
 
     assert "Of the 5 tasks in the plan, 2 are done." in block

@@ -59,7 +59,7 @@ PRESENT = [
 
 
 @pytest.mark.parametrize(("directive", "want"), HISTORY)
-def test_directive_that_tells_of_the_past_is_found_by_its_words(directive: str, want: str):
+def test_directive_about_the_past_is_found_by_its_words(directive: str, want: str):
     assert history_wording(directive) == want
 
 

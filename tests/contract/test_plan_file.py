@@ -32,7 +32,7 @@ PLANS = st.builds(
 )
 
 
-def test_plan_is_word_for_word_what_stands_in_its_golden_file():
+def test_plan_equals_its_golden_file():
     assert render(PLAN) == (GOLDEN / "PLAN.md").read_text()
 
 
@@ -80,7 +80,7 @@ def test_marker_of_an_unknown_subtask_is_refused():
 
 
 @given(PLANS, PLANS)
-def test_digest_tells_plans_apart_and_only_them(one: Plan, other: Plan):
+def test_digests_differ_if_and_only_if_plans_differ(one: Plan, other: Plan):
     same = render(one) == render(other)
 
     assert (digest(render(one)) == digest(render(other))) == same

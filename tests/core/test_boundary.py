@@ -120,7 +120,7 @@ JOINS = st.sampled_from([" ", "\n", "\n\n", "\n- ", "\t", " \u2014 "])
 
 
 @given(packages(), st.lists(st.tuples(st.one_of(FACTS, HISTORY), JOINS), max_size=8))
-def test_what_an_agent_says_of_its_work_tells_no_history_to_others(
+def test_an_agents_summary_reveals_no_history_to_others(
     package: Any, said: list[tuple[str, str]]
 ) -> None:
     order = order_of(package, {"attempts": 0})
@@ -135,7 +135,7 @@ def test_what_an_agent_says_of_its_work_tells_no_history_to_others(
 
 
 @given(st.lists(FACTS, min_size=1, max_size=3), HISTORY)
-def test_facts_pass_and_only_the_sentence_that_tells_of_the_past_goes(
+def test_facts_pass_and_only_the_sentence_about_the_past_is_removed(
     facts: list[str], history: str
 ) -> None:
     assert without_history("\n".join(facts)) == " ".join(facts)
@@ -143,7 +143,7 @@ def test_facts_pass_and_only_the_sentence_that_tells_of_the_past_goes(
 
 
 @given(packages(), histories())
-def test_an_order_tells_of_the_past_only_by_its_name_and_what_the_runner_must_know(
+def test_an_order_reveals_the_past_only_by_its_name_and_what_the_runner_must_know(
     package: Any, past: dict[str, Any]
 ) -> None:
     fresh, later = order_of(package, {"attempts": 0}), order_of(package, past)

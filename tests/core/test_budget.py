@@ -102,7 +102,7 @@ def test_episodes_beside_each_other_share_what_is_left() -> None:
     assert given_to(decided(package)) == [Budget(max_tokens=2000, max_cost_usd="0.666666")] * 3
 
 
-def test_what_a_live_episode_may_use_is_set_aside() -> None:
+def test_the_share_of_a_live_episode_is_reserved() -> None:
     package = package_with({"maxTokens": 10000}, {"inputTokens": 2000}, "ABC", parallelism=2)
     live = make_episode("A", budget=Budget(max_tokens=5000))
 

@@ -51,7 +51,7 @@ def after(seen: Observed) -> SubtaskObjectStatus:
     return status
 
 
-def test_each_directive_stands_with_who_gave_it_and_when() -> None:
+def test_each_directive_is_recorded_with_who_gave_it_and_when() -> None:
     long = "Write tests. " * 38
     fields = [
         of_entry("kubectl-create", ANNA_AT, "f:guidance", 'v:"Use JWT."'),
@@ -139,7 +139,7 @@ def test_without_a_note_of_the_server_it_is_nobody_and_now() -> None:
     assert (given.by, given.time) == ("", NOW)
 
 
-def test_no_agent_is_told_who_said_what_or_when() -> None:
+def test_no_agent_sees_who_gave_a_directive_or_when() -> None:
     fields = [of_entry("anna-the-reviewer", ANNA_AT, "f:guidance")]
     entry = make_entry(guidance=["Use JWT."])
     seen = make_seen(make_package([entry], metadata={"managedFields": fields}))
@@ -156,7 +156,7 @@ def test_no_agent_is_told_who_said_what_or_when() -> None:
     assert "anna" not in codec.dumps(first.order)
 
 
-def test_every_change_of_the_phase_stands_with_its_time_and_so_do_start_end_and_duration() -> None:
+def test_every_change_of_the_phase_and_start_end_and_duration_are_recorded() -> None:
     entry = make_entry()
     seen = make_seen(make_package([entry]))
     statuses = []

@@ -219,7 +219,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("first", "second", "want"), PAIRS)
-def test_one_cause_has_one_text_however_often_the_cluster_tells_it(
+def test_one_cause_has_one_text_however_often_the_cluster_reports_it(
     first: str, second: str, want: str
 ) -> None:
     assert (steady(first), steady(second)) == (want, want)
@@ -236,7 +236,9 @@ def test_no_details_push_the_sentence_out(sentence: str, details: str, limit: in
 
 
 @given(st.text("ab; ", min_size=1, max_size=900), st.integers(0, 400), st.booleans())
-def test_a_remedy_outlasts_what_is_said_before_it(what: str, limit: int, stored: bool) -> None:
+def test_a_remedy_is_kept_longer_than_the_fact_before_it(
+    what: str, limit: int, stored: bool
+) -> None:
     size = stored_size if stored else len
     cut = fitted(f"{what}x; correct that Secret.", limit, size)
 

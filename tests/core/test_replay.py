@@ -181,7 +181,7 @@ def test_an_end_that_was_not_recorded_counts_before_the_next_episode_is_adopted(
     assert [episode.attempt for episode, _ in state.live] == [2]
 
 
-def test_an_adopted_episode_of_a_raised_revision_stands_for_that_revision() -> None:
+def test_an_adopted_episode_of_a_raised_revision_counts_for_that_revision() -> None:
     package = make_package([make_entry(revision=1)])
     done = make_record(phase=SubtaskPhase.DONE, attempts=1)
     again = make_episode(attempt=2, revision=1, report=make_report())

@@ -192,7 +192,7 @@ def test_a_runners_message_keeps_its_remedy_and_names_and_is_the_same_for_the_sa
     check_message(produce, name, remedy)
 
 
-def test_a_commit_without_a_problem_is_said_to_be_kept() -> None:
+def test_a_commit_without_a_problem_is_reported_as_kept() -> None:
     message = not_pushed(None)("", 1)
 
     assert "The verified work of T001 is kept on refs/afresh/team-a/demo/T001." in message

@@ -463,7 +463,7 @@ OUTDATED = [
 
 
 @pytest.mark.parametrize(("episode", "want"), OUTDATED)
-def test_a_job_is_made_anew_when_its_class_was_edited_and_its_agent_has_not_started(
+def test_a_job_is_replaced_when_its_class_was_edited_before_its_agent_started(
     episode: Episode, want: bool
 ) -> None:
     old = replace(episode, generations="1/0", inputs="of the class before")

@@ -65,7 +65,7 @@ def test_the_older_package_has_the_branch_however_the_repository_is_written(url:
     assert branches.sharing(older) == ["a"]
 
 
-def test_of_packages_of_one_second_the_uid_tells_who_comes_first() -> None:
+def test_of_packages_of_one_second_the_one_with_the_first_uid_comes_first() -> None:
     branches = index_of(
         package("a", metadata={"uid": "2"}), package("b", metadata={"uid": "1"})
     )  # fmt: skip

@@ -42,7 +42,7 @@ async def test_a_long_package_is_pending_before_its_subtasks_are_made(subtasks: 
     assert world.status()["phase"] == "Running"
 
 
-async def test_a_package_runs_before_what_its_subtasks_tell_is_written() -> None:
+async def test_a_package_runs_before_the_statuses_of_its_subtasks_are_written() -> None:
     world = world_of(3)
     seen = sights(world)
 
@@ -51,7 +51,7 @@ async def test_a_package_runs_before_what_its_subtasks_tell_is_written() -> None
     assert seen[-3:] == [("", 3, 1, False), ("Running", 3, 1, False), ("Running", 3, 1, True)]
 
 
-async def test_a_long_package_is_said_to_wait_for_its_subtasks_and_has_no_records() -> None:
+async def test_a_long_package_waits_for_its_subtasks_in_its_status_and_has_no_records() -> None:
     world, phases = world_of(MANY + 1), []
     world.api.around_write = lambda _: phases.append(world.status())
 

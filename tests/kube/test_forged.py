@@ -216,7 +216,7 @@ async def test_a_job_changed_by_hand_loses_nothing_of_what_its_pod_has_done() ->
     assert record(world)["attempts"] == 1
 
 
-async def test_a_job_in_the_place_of_a_running_one_that_was_deleted_is_told_of() -> None:
+async def test_a_job_that_replaces_a_deleted_running_one_is_reported() -> None:
     world = a_world()
     await turns(world)
     (job,) = world.api.of_kind(JOBS)

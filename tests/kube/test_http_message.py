@@ -78,7 +78,7 @@ def test_a_head_that_could_be_read_in_two_ways_or_is_too_large_is_refused(
         pytest.param({"content-length": "10", "content-encoding": "identity"}, 10, id="identity"),
     ],
 )
-def test_the_length_of_a_body_is_what_is_said(fields: dict[str, str], want: int) -> None:
+def test_the_length_of_a_body_is_its_content_length(fields: dict[str, str], want: int) -> None:
     assert length_of_body(Request("POST", "/", fields), most=10) == want
 
 

@@ -51,7 +51,7 @@ async def test_policies_are_written_once_before_the_first_job_of_a_namespace() -
     assert len(changes_of(world, NETWORK_POLICIES)) == 2
 
 
-async def test_an_operator_that_starts_anew_writes_no_policy_again() -> None:
+async def test_an_operator_that_restarts_does_not_write_a_policy_again() -> None:
     world = make_world(
         {"subtasks": chain("ABC")}, judge=by_subtask(), kind={"egress": [OPEN]},
         lasts=long_first("B"),

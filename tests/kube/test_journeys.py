@@ -12,7 +12,7 @@ def named(journey: Journey) -> str:
 
 
 @pytest.mark.parametrize("journey", JOURNEYS, ids=named)
-async def test_a_journey_ends_as_told(journey: Journey) -> None:
+async def test_a_journey_ends_as_expected(journey: Journey) -> None:
     world = journey.world()
 
     await world.drive()

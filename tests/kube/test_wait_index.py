@@ -45,7 +45,7 @@ def test_a_gate_that_was_opened_stays_open_for_those_who_have_not_looked_since()
     assert index.closed(GATE) is None
 
 
-def test_a_gate_that_closes_anew_is_closed_though_the_clock_was_set_back() -> None:
+def test_a_gate_that_closes_again_is_closed_even_if_the_clock_was_set_back() -> None:
     index = opened_at_noon()
     earlier = NOON - timedelta(hours=1)
 

@@ -43,7 +43,7 @@ def test_what_is_gone_before_the_watch_comes_back_is_owed_by_nobody() -> None:
     assert not watch_lag.owes()
 
 
-def test_a_list_that_fails_excuses_the_watch_and_those_after_it_count_anew() -> None:
+def test_a_list_that_fails_resets_the_times_of_the_watch() -> None:
     watch_lag = shown(WatchLag(), times=2)
 
     watch_lag.excuse()

@@ -162,7 +162,7 @@ def variables(job: dict[str, Any], name: str) -> dict[str, str]:
     return {item["name"]: item["value"] for item in container(job, name)["env"]}
 
 
-def test_proxies_of_the_class_are_the_runners_too_and_never_stand_before_the_gateway() -> None:
+def test_proxies_of_the_class_are_the_runners_too_and_never_apply_to_the_gateway() -> None:
     env = [
         {"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"},
         {"name": "NO_PROXY", "value": ".example.com"},

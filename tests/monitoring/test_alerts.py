@@ -63,7 +63,7 @@ def test_an_alert_has_a_situation_in_which_it_fires_and_one_in_which_not(
 
 
 @pytest.mark.parametrize(("file", "rule"), ALERTS)
-def test_an_alert_tells_what_to_do_with_labels_that_it_has(file: str, rule: dict[str, Any]) -> None:
+def test_an_alert_says_what_to_do_with_labels_that_it_has(file: str, rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
     by = re.findall(r"by \(([^)]*)\)", rule["expr"])
     has = {label.strip() for labels in by for label in labels.split(",")}

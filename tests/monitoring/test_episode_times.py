@@ -51,7 +51,7 @@ def lived(offsets: dict[str, float], **fields: Any) -> Episode:
     return make_episode(**{**own, **fields})
 
 
-def test_a_whole_episode_tells_every_part() -> None:
+def test_a_whole_episode_has_every_part() -> None:
     assert phase_seconds(lived(WHOLE)) == {
         "queued": 2,
         "scheduled": 1,
@@ -83,7 +83,7 @@ def test_a_whole_episode_tells_every_part() -> None:
         ),
     ],
 )
-def test_an_episode_tells_only_the_parts_that_it_came_to(episode: Episode, want: set[str]) -> None:
+def test_an_episode_has_only_the_parts_that_it_reached(episode: Episode, want: set[str]) -> None:
     assert set(phase_seconds(episode)) == want
 
 
@@ -97,7 +97,7 @@ def test_overhead_is_all_but_the_queue_and_setup_agent_and_verify() -> None:
     assert work_and_overhead(lived(WHOLE)) == (71.5, pytest.approx(6.75))
 
 
-def test_a_batch_of_several_tells_no_overhead() -> None:
+def test_a_batch_of_several_subtasks_has_no_overhead_figure() -> None:
     results = tuple(Result(id=name, outcome=Outcome.SUCCESS, commit="c") for name in ("A", "B"))
     batch = lived(WHOLE, report=episode_with(WHOLE, results=results))
 
@@ -154,7 +154,7 @@ def test_the_hand_over_is_from_the_agent_before_to_the_next(
     assert hand_over_seconds(episode, others) == want
 
 
-def test_a_cluster_that_tells_nothing_of_sandboxes_has_one_part_for_the_start() -> None:
+def test_without_the_sandbox_condition_the_start_is_one_part() -> None:
     parts = phase_seconds(lived(WHOLE, pod=make_pod(scheduled=NOW + seconds(3))))
 
     assert "runnerImage" not in parts

@@ -186,7 +186,7 @@ def test_a_credential_that_packages_use_has_a_gate(
     assert value_of(cache, "afresh_gate_closed_since_timestamp_seconds") == want_since
 
 
-def test_a_limit_on_a_class_is_told_only_where_there_is_one() -> None:
+def test_a_class_has_a_limit_series_only_if_it_has_a_limit() -> None:
     limited, free = cached(agent_class(maxConcurrentEpisodes=3)), cached(agent_class())
     name = "afresh_agent_class_max_concurrent_episodes"
 
