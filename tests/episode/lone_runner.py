@@ -100,7 +100,7 @@ def order_for(remote: Remote) -> Order:
 
 def over_ssh(remote: Remote, sshd: Sshd) -> tuple[Order, dict[str, str]]:
     """An Order for the remote over SSH, and its Secret."""
-    url = f"ssh://root@127.0.0.1:{sshd.port}{remote.directory}"
+    url = f"ssh://{sshd.user}@127.0.0.1:{sshd.port}{remote.directory}"
     order = order_for(remote)
     given = Repository(url=url, base_ref="main", branch=BRANCH, secret_name="git")
     secret = {"ssh-privatekey": sshd.client_key, "known_hosts": sshd.known_hosts}

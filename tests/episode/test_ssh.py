@@ -18,7 +18,7 @@ def run(pod: Pod, sshd: Sshd, path: str, plan: tuple[PlanLine, ...] = (), **secr
     given |= {name.replace("ssh_privatekey", "ssh-privatekey"): v for name, v in secret.items()}
     for name, value in given.items():
         pod.put(f"/afresh/secrets/git/{name}", value)
-    url = f"ssh://root@127.0.0.1:{sshd.port}{path}"
+    url = f"ssh://{sshd.user}@127.0.0.1:{sshd.port}{path}"
     repository = Repository(url=url, base_ref="main", branch="afresh/demo", secret_name="git")
     order = make_order(url, "echo hello > hello.txt", repository=repository)
     pod.run(replace(order, plan=(*order.plan, *plan)))

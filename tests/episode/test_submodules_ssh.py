@@ -31,7 +31,7 @@ class Places:
     @property
     def url(self) -> str:
         """The submodule's address."""
-        return f"ssh://root@127.0.0.1:{self.sshd.port}{self.library.directory}"
+        return f"ssh://{self.sshd.user}@127.0.0.1:{self.sshd.port}{self.library.directory}"
 
     def order(self, url: str = "") -> tuple[Order, dict[str, str]]:
         """An Order that lists the submodule, and its Secret."""
@@ -79,7 +79,7 @@ def test_submodule_at_an_old_commit_is_had_where_only_what_refs_name_can_be_aske
     ("right", "wrong", "want", "words"),
     [
         pytest.param(
-            *("root@", "ghost@", Outcome.AUTH, 'it denies access with Secret "git"'),
+            *("ssh://", "ssh://ghost-", Outcome.AUTH, 'it denies access with Secret "git"'),
             id="the key is not known there",
         ),
         pytest.param(
