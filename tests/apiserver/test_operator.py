@@ -61,14 +61,11 @@ async def test_every_line_of_the_log_about_a_package_names_it_and_its_episodes(
 
     lines = [json.loads(line) for line in operator.log.read_text().splitlines()]
     decided = [line for line in lines if line["event"] == "decided"]
-    named = {line.get("package") for line in lines if namespace in json.dumps(line)}
+    about = [line for line in lines if namespace in json.dumps(line) and line["event"] != "started"]
     jobs = [job for _, job in node.started]
-    unnamed = {line["event"] for line in lines if namespace in json.dumps(line)} & {
-        line["event"] for line in lines if "package" not in line
+    assert {(line.get("namespace"), line.get("name")) for line in (*about, *decided)} == {
+        (namespace, "p")
     }
-    assert named - {None} == {f"{namespace}/p"}
-    assert unnamed == {"started"}
-    assert {line["package"] for line in decided} == {f"{namespace}/p"}
     assert [job for line in decided for job in line["started"]] == jobs
     assert [job for line in decided for job in line["ended"]] == jobs
 

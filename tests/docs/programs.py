@@ -125,7 +125,7 @@ CHECKS: dict[str, Callable[[Words], None]] = {
     "docker": check_docker,
     "pip": check_pip,
     "python3": check_python,
-    **dict.fromkeys(("cat", "cd", "curl", "export", "kind", "ln", "mkdir"), check_nothing),
+    **dict.fromkeys(("cat", "cd", "curl", "grep", "export", "kind", "ln", "mkdir"), check_nothing),
     **dict.fromkeys(("rm", "sed", "sort", "source"), check_nothing),
     **dict.fromkeys(("ssh-keygen", "ssh-keyscan"), check_nothing),
 }  # fmt: skip

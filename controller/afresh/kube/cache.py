@@ -67,6 +67,8 @@ class Cache:
         self.starts = StartIndex()
         self.claims: dict[str, Manifest] = {}
         """Jobs that are about to be created, by name: they count before the server knows them."""
+        self.unlisted: set[str] = set()
+        """The namespaces of which not everything is known, so that nothing is decided there."""
 
     def put(self, kind: Resource, body: Manifest) -> None:
         """Store `body`, unless a newer version is known."""
@@ -103,6 +105,14 @@ class Cache:
         if kind is WORK_PACKAGES:
             self.branches.drop(body)
             self.waits.drop(Key(*name))
+
+    def forget(self, namespace: str) -> None:
+        """Forget everything in a namespace, whether or not it is still there."""
+        for kind, objects in self._objects.items():
+            for item in [item for name, item in objects.items() if name[0] == namespace]:
+                self.drop(kind, item)
+                # A list may show the same version again.
+                self._gone[kind].pop(_uid(item), None)
 
     def is_strange(self, kind: Resource, body: Manifest) -> bool:
         """Whether a Job or a pod was not created by the operator, whatever its labels say."""
@@ -165,13 +175,16 @@ class Cache:
     def retain(self, kind: Resource, uids: set[str], version: int) -> list[Manifest]:
         """Remove and return the objects that are missing from a list made at `version`.
 
-        A watch that was restarted does not report the deletions in between.
+        A watch that was restarted does not report the deletions in between. Unlisted namespaces
+        are in no list.
         """
         self._gone[kind].clear()
         gone = [
             item
             for item in self.all(kind)
-            if item["metadata"]["uid"] not in uids and version_of(item) <= version
+            if item["metadata"]["uid"] not in uids
+            and version_of(item) <= version
+            and name_of(item)[0] not in self.unlisted
         ]
         for item in gone:
             self.drop(kind, item)

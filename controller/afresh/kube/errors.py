@@ -23,6 +23,10 @@ class RefusedError(KubeError):
     """The request was refused and must not be repeated: it is invalid, forbidden or over quota."""
 
 
+class ForbiddenError(RefusedError):
+    """The operator's rights do not cover the request, or its namespace does not exist."""
+
+
 class UnavailableError(KubeError):
     """The API server cannot answer at this time."""
 
@@ -49,4 +53,6 @@ def translated(method: str, path: str, status: int, body: bytes | str | None) ->
         return ConflictError(said)
     if status in (410, 429) or status >= 500:
         return UnavailableError(said)
+    if status == 403:
+        return ForbiddenError(message)
     return RefusedError(message)

@@ -6,6 +6,7 @@ no decisions. kopf ignores errors of `on.event` handlers, so the handlers must n
 
 import asyncio
 import itertools
+import logging
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -34,6 +35,8 @@ from afresh.kube.watch_lag import WatchLag
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 TOKEN_READ_AGAIN = timedelta(minutes=10)
+WATCH_LOG = logging.getLogger("kopf._cogs.clients.watching")
+"""Where kopf tells of each request of a watch that fails."""
 
 
 class NullDiffBase(kopf.DiffBaseStorage):
@@ -128,6 +131,17 @@ class EventRouter:
             concerned += self._line(kind, body)
         for key in concerned:
             self._queue.add(key)
+
+    def wake_all(self, namespace: str) -> None:
+        """Wake every package of a namespace."""
+        for item in self._cache.all(WORK_PACKAGES):
+            if item["metadata"]["namespace"] == namespace:
+                self._queue.add(Key(namespace, item["metadata"]["name"]))
+
+    def may_be_read(self, record: logging.LogRecord) -> bool:
+        """Whether a line of kopf's log tells more than that a namespace is not served."""
+        said = record.getMessage()
+        return not any(f"/namespaces/{name}/" in said for name in self._cache.unlisted)
 
     def _starting(self, body: Manifest) -> list[Key]:
         """Return the packages that wait until a Job or a pod of the class has started."""
@@ -230,14 +244,21 @@ def _watch(registry: kopf.OperatorRegistry, kind: Resource, router: EventRouter)
 
 
 async def watch(router: EventRouter, *, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
-    """List and watch until `stop` is set. Returns early only if watching has become impossible."""
-    await kopf.operator(
-        registry=registry_of(router),
-        settings=operator_settings(),
-        namespaces=list(namespaces),
-        clusterwide=not namespaces,
-        standalone=True,
-        # kopf would look up the user's name, and the image's UID has none.
-        identity="afresh",  # type: ignore[arg-type]  # a NewType that kopf does not export
-        stop_flag=stop,
-    )
+    """List and watch until `stop` is set. Returns early only if watching has become impossible.
+
+    A namespace that may not be watched is tried again every few seconds.
+    """
+    WATCH_LOG.addFilter(router.may_be_read)
+    try:
+        await kopf.operator(
+            registry=registry_of(router),
+            settings=operator_settings(),
+            namespaces=list(namespaces),
+            clusterwide=not namespaces,
+            standalone=True,
+            # kopf would look up the user's name, and the image's UID has none.
+            identity="afresh",  # type: ignore[arg-type]  # a NewType that kopf does not export
+            stop_flag=stop,
+        )
+    finally:
+        WATCH_LOG.removeFilter(router.may_be_read)

@@ -61,6 +61,8 @@ class Loop:
 
         Raises KubeError if an action failed; the status is written in any case.
         """
+        if key.namespace in self.cache.unlisted:
+            return None
         try:
             seen = await self.observer.observe(key, now=now)
         except UnreadableError as error:

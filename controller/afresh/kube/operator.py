@@ -191,7 +191,9 @@ async def _work(loop: Steps, queue: KeyQueue, controller: str = registry.CONTROL
 
 def _named(key: Key) -> dict[str, str]:
     """Return the log fields of a key; a class has no namespace."""
-    return {"package": str(key)} if key.namespace else {"agent_class": key.name}
+    if not key.namespace:
+        return {"agent_class": key.name}
+    return {"namespace": key.namespace, "name": key.name}
 
 
 def _metrics_listener(health: Health) -> Listener:
