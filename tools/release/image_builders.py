@@ -117,8 +117,9 @@ def _containers(image: ImageBuild) -> list[BuilderCommand]:
     if len(image.platforms) < 2:
         return _one_platform(image, (*build, "--tag", reference, str(image.context)))
     commands = [
-        # A list that is there would keep the images of the build before.
+        # A list that is there would keep the images of the build before, and an image is no list.
         BuilderCommand(BuilderStep.REMOVE, ("manifest", "rm", reference)),
+        BuilderCommand(BuilderStep.REMOVE, ("rmi", reference)),
         BuilderCommand(BuilderStep.BUILD, (*build, "--manifest", reference, str(image.context))),
     ]
     if image.is_pushed:

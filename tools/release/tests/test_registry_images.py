@@ -110,6 +110,7 @@ SEVERAL = {"platforms": BOTH}
         ], id="podman builds for this machine, then pushes"),
         *(pytest.param(builder, SEVERAL, [
             f"{builder} manifest rm {RUNNER}",
+            f"{builder} rmi {RUNNER}",
             f"{builder} build --layers --platform {BOTH} {FILES} --manifest {RUNNER} {ROOT}",
             f"{builder} manifest push --all {RUNNER} docker://{RUNNER}",
         ], id=f"{builder} makes a list for several platforms anew and pushes all of it")
