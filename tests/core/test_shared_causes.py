@@ -303,6 +303,86 @@ def test_a_container_of_the_clusters_that_cannot_start_is_a_cause_for_all(
     assert decision.records[0].not_before is None, "it waits at the gate"
 
 
+INITIALIZING = [
+    make_container(name, "Waiting", reason="PodInitializing")
+    for name in ("runner", "agent", "verify")
+]
+
+
+def failed_init(container: dict[str, Any], pod: dict[str, Any], **episode: Any) -> Decision:
+    """The decision on an episode whose pod failed when an added init container had ended."""
+    fields = {"state": "Terminated", "exit_code": 1, "reason": "Error", **container}
+    init = make_container("mesh-init", **fields)
+    failed = make_pod(init, *INITIALIZING, **{"phase": "Failed", **pod})
+    return decide(seen_at(episodes=(make_episode("A", pod=failed, **episode),)))
+
+
+@pytest.mark.parametrize("failure", [None, "BackoffLimitExceeded"], ids=["pod", "pod and Job"])
+@pytest.mark.parametrize(
+    ("container", "want"),
+    [
+        pytest.param(
+            {"message": "no certificate"},
+            "Correct the init container mesh-init where the cluster adds it to pods, or what it "
+            "needs: it ends with exit code 1 before the runner starts. Details: no certificate",
+            id="it fails",
+        ),
+        pytest.param(
+            {"reason": "OOMKilled", "exit_code": 137},
+            "Correct the init container mesh-init where the cluster adds it to pods, or what it "
+            "needs: it ends with exit code 137 before the runner starts.",
+            id="it runs out of memory",
+        ),
+        pytest.param(
+            {"reason": "StartError", "exit_code": 128, "message": "no such file"},
+            "The container mesh-init cannot start; use an image with /bin/sh and the programs that "
+            "the command needs. Details: no such file",
+            id="its program is missing",
+        ),
+    ],
+)
+def test_an_init_container_of_the_clusters_that_fails_is_a_cause_for_all_and_no_attempt(
+    container: dict[str, Any], want: str, failure: str | None
+) -> None:
+    decision = failed_init(container, {}, failure=failure)
+
+    assert decision.wait is not None
+    assert (decision.wait.cause, decision.wait.key, decision.wait.step) == ("ImagePull", "added", 1)
+    assert (decision.phase, decision.reason, starts_of(decision)) == ("Stalled", "Config", [])
+    assert decision.message == want
+    assert (decision.records[0].consecutive_failures, decision.records[0].not_before) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("container", "pod", "episode"),
+    [
+        pytest.param({"exit_code": 0, "reason": "Completed"}, {}, {}, id="it ended well"),
+        pytest.param({}, {"phase": "Pending"}, {}, id="the kubelet starts it again"),
+        pytest.param({}, {"deleting_since": NOW}, {}, id="the pod is deleted"),
+        pytest.param({}, {}, {"deleting": True}, id="the Job is deleted"),
+        pytest.param({}, {"disruption": "EvictionByEvictionAPI"}, {}, id="the pod is taken away"),
+        pytest.param({"reason": "ContainerStatusUnknown"}, {}, {}, id="its end was not seen"),
+        pytest.param({"reason": "Unknown"}, {}, {}, id="its node restarted"),
+    ],
+)
+def test_an_added_container_that_did_not_fail_by_itself_is_no_shared_cause(
+    container: dict[str, Any], pod: dict[str, Any], episode: dict[str, Any]
+) -> None:
+    assert failed_init(container, pod, **episode).wait is None
+
+
+def test_an_added_container_that_fails_after_the_runner_has_started_is_no_shared_cause() -> None:
+    proxy = make_container("proxy", "Terminated", exit_code=143, reason="Error")
+    ended = [
+        make_container(name, "Terminated", exit_code=1) for name in ("runner", "agent", "verify")
+    ]
+    pod = make_pod(proxy, *ended, phase="Failed")
+
+    decision = decide(seen_at(episodes=(make_episode("A", pod=pod),)))
+
+    assert decision.wait is None
+
+
 @pytest.mark.parametrize("name", ["runner", "agent", "verify"])
 def test_a_container_of_ours_that_cannot_start_is_the_packages_own(name: str) -> None:
     waiting = make_container(name, "Waiting", reason="CreateContainerConfigError")

@@ -76,8 +76,8 @@ class Runner:
         )
 
 
-IMAGE, FULL, NEVER, REFUSED, GIT = "image", "full", "never", "refused", "git"
-AWAY = (IMAGE, FULL, NEVER, REFUSED, GIT)
+IMAGE, INIT, FULL, NEVER, REFUSED, GIT = "image", "init", "full", "never", "refused", "git"
+AWAY = (IMAGE, INIT, FULL, NEVER, REFUSED, GIT)
 SAYS = {
     IMAGE: "example.com/agent:1: not found",
     FULL: "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
@@ -259,6 +259,9 @@ class Node:
                 self.api.put_part(PODS, pod, "status", waits)
             return
         del self.stuck[uid]
+        if away == INIT:
+            self.api.put_part(PODS, pod, "status", _FAILED_INIT)
+            return
         if stuck.order.tasks:
             self.ran.append(stuck.order.episode)
             self._check_room(stuck.order)
@@ -456,6 +459,28 @@ def _without_images(pod: Manifest, missing: list[str], said: str) -> dict[str, A
             for item in pod["spec"]["containers"]
         ],
     }
+
+
+_FAILED_INIT = {
+    "phase": "Failed",
+    "initContainerStatuses": [
+        {
+            "name": "mesh-init",
+            "state": {
+                "terminated": {
+                    "exitCode": 1,
+                    "reason": "Error",
+                    "startedAt": "2030-01-02T03:04:05Z",
+                    "message": "no certificate",
+                }
+            },
+        }
+    ],
+    "containerStatuses": [
+        {"name": name, "state": {"waiting": {"reason": "PodInitializing"}}}
+        for name in ("runner", "agent", "verify")
+    ],
+}
 
 
 def _without_node(said: str) -> dict[str, Any]:

@@ -45,11 +45,12 @@ async def until(world: World, end: timedelta) -> dict[str, list[tuple[str, str]]
     return told
 
 
-async def finish(world: World, within: timedelta) -> None:
+async def finishes(world: World, within: timedelta) -> bool:
+    """Let the world go on until all have succeeded, or the time is up; return whether they have."""
     end = world.api.clock + within
     while not all_succeeded(world) and world.api.clock < end:
         await world.turn()
-    assert all_succeeded(world)
+    return all_succeeded(world)
 
 
 def away_for_ten_minutes(what: str, *packages: dict[str, Any], **fields: Any) -> World:
@@ -90,7 +91,7 @@ async def test_an_image_that_cannot_be_pulled_costs_a_few_jobs_and_no_list_of_ev
     assert max(len(said) for said in told.values()) <= 3, told
     (message,) = messages(world)
     assert message.startswith("Correct the image example.com/agent:1")
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
     await check_rest(world)
 
 
@@ -104,7 +105,7 @@ async def test_an_image_that_is_corrected_in_the_class_is_tried_at_once() -> Non
         stuck.again = seconds(10_000)  # the kubelet would not look at the old image again
     edit_class(world, image="example.com/agent:2")
 
-    await finish(world, seconds(60))
+    assert await finishes(world, seconds(60))
 
 
 @pytest.mark.parametrize("at_once", [1, 2], ids=["one subtask at a time", "side by side"])
@@ -129,7 +130,7 @@ async def test_an_image_of_verifys_own_that_is_corrected_replaces_the_job_that_w
     jobs = world.api.made[JOBS]
 
     world.edit(verify={**verify, "image": "example.com/verify:right"})
-    await finish(world, seconds(30))
+    assert await finishes(world, seconds(30))
 
     assert (status["phase"], status["reason"]) == ("Stalled", "Config")
     assert message.startswith("Correct the image example.com/verify:wrong")
@@ -152,7 +153,7 @@ async def test_an_image_of_verifys_own_that_is_missing_costs_one_job_for_many_pa
     assert {said[-1] for said in told.values()} == {("Stalled", "Config")}
     assert world.node.paid == []
     world.node.lacks = lambda _: False
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_an_image_that_the_cluster_adds_to_pods_is_one_steady_cause() -> None:
@@ -168,7 +169,25 @@ async def test_an_image_that_the_cluster_adds_to_pods_is_one_steady_cause() -> N
     (message,) = messages(world)
     assert message.startswith("Correct the image example.com/proxy:1 where the cluster adds it")
     world.node.lacks = lambda _: False
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
+
+
+async def test_an_init_container_of_the_clusters_that_fails_costs_a_few_jobs_and_no_attempt() -> (
+    None
+):
+    world = away_for_ten_minutes("init", *TWENTY[:8])
+
+    told = await until(world, TEN_MINUTES)
+
+    assert world.api.made[JOBS] <= 20
+    assert {said[-1] for said in told.values()} == {("Stalled", "Config")}
+    assert max(len(said) for said in told.values()) <= 4, told
+    (message,) = messages(world)
+    assert message.startswith("Correct the init container mesh-init where the cluster adds it")
+    assert world.node.paid == []
+    assert await finishes(world, seconds(330))
+    assert len(world.node.paid) == 8 * 4
+    await check_rest(world)
 
 
 def add_containers(world: World) -> None:
@@ -193,7 +212,7 @@ async def test_a_pod_that_starts_after_all_lets_everybody_go_on_in_the_same_minu
     for stuck in world.node.stuck.values():
         stuck.again = seconds(0)
 
-    await finish(world, seconds(60))
+    assert await finishes(world, seconds(60))
 
 
 async def test_when_the_package_leaves_whose_job_waits_another_one_tries() -> None:
@@ -222,7 +241,7 @@ async def test_a_restart_in_between_starts_nothing_more() -> None:
     await until(world, seconds(300))
 
     assert world.api.made[JOBS] == made
-    await finish(world, seconds(630))
+    assert await finishes(world, seconds(630))
 
 
 async def test_an_image_that_never_comes_is_tried_by_one_job_after_another() -> None:
@@ -250,7 +269,7 @@ async def test_a_quota_on_pods_lets_one_job_wait_for_each_of_the_first_and_reads
     assert max(len(said) for said in told.values()) <= 4, told
     (message,) = messages(world)
     assert message.startswith("Raise the quota of the namespace")
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_a_quota_on_jobs_is_asked_by_one_package_at_a_time() -> None:
@@ -263,7 +282,7 @@ async def test_a_quota_on_jobs_is_asked_by_one_package_at_a_time() -> None:
     assert world.api.made[JOBS] <= 20 + 10
     assert {said[-1] for said in told.values()} == {("Stalled", "StartRefused")}
     world.api.in_the_way.clear()
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_a_quota_is_tried_again_when_an_episode_of_the_namespace_ends() -> None:
@@ -298,7 +317,7 @@ async def test_a_full_cluster_sees_ten_pods_of_a_class_and_is_no_fault() -> None
     assert {said[-1][1] for said in told.values()} <= {
         "NoCapacity", "EpisodeNotStarted", "PlanBehind", "Succeeded"
     }  # fmt: skip
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_a_pod_that_never_fits_stalls_all_packages_of_its_shape_with_a_few_jobs() -> None:
@@ -311,7 +330,7 @@ async def test_a_pod_that_never_fits_stalls_all_packages_of_its_shape_with_a_few
     assert {said[-1] for said in told.values()} == {("Stalled", "NeverFits")}
     (message,) = messages(world)
     assert message.startswith("Lower the requests")
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_a_git_server_that_is_away_is_asked_by_one_runner_without_an_agent_at_a_time() -> (
@@ -331,7 +350,7 @@ async def test_a_git_server_that_is_away_is_asked_by_one_runner_without_an_agent
     assert max(len(said) for said in told.values()) <= 2, told
     (message,) = messages(world)
     assert "https://git.example.com/x" in message
-    await finish(world, seconds(330))
+    assert await finishes(world, seconds(330))
 
 
 async def test_a_git_server_that_is_away_for_long_stalls_and_is_asked_slowly() -> None:
@@ -353,7 +372,7 @@ async def test_a_user_who_asks_for_it_has_the_cause_tried_at_once() -> None:
 
     world.annotate(retry="now")
 
-    await finish(world, seconds(30))
+    assert await finishes(world, seconds(30))
 
 
 async def test_the_packages_of_another_namespace_or_image_are_not_held() -> None:
@@ -432,5 +451,5 @@ async def test_a_plan_that_a_closed_gate_holds_back_is_written_once_the_gate_is_
     assert world.status()["reason"] == "PlanBehind"
 
     await until(world, TEN_MINUTES)
-    await finish(world, seconds(400))
+    assert await finishes(world, seconds(400))
     await check_rest(world)

@@ -18,6 +18,8 @@ from afresh.contract.words import Outcome
 from afresh.core.history.shared_causes import (
     PULL_WAITING,
     Trouble,
+    failed_init,
+    failed_init_message,
     trouble_at_end,
     trouble_at_start,
     trouble_of_added,
@@ -166,7 +168,7 @@ def _judge(episode: Episode, subtask: str, now: datetime, start: Start) -> Verdi
     for verdict in (reported, _killed(episode)):
         if verdict:
             return _unless_requeued(episode, verdict, now)
-    for judge in (_cannot_start, _vanished):
+    for judge in (_stopped_by_added, _cannot_start, _vanished):
         verdict = judge(episode)
         if verdict:
             return verdict
@@ -298,6 +300,15 @@ def _killed(episode: Episode) -> Verdict | None:
         # The agent's load can kill the runner again and again, so retries must be limited.
         return Finished(outcome=Outcome.OUT_OF_MEMORY, message=_RUNNER_OOM, report=episode.report)
     return _infrastructure(UNREPORTED, episode.report)
+
+
+def _stopped_by_added(episode: Episode) -> Verdict | None:
+    container = failed_init(episode)
+    if container is None:
+        return None
+    if container.reason == START_ERROR:
+        return _bad_start(container)
+    return _never_starts(container, failed_init_message(container))
 
 
 def _cannot_start(episode: Episode) -> Verdict | None:

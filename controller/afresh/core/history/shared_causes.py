@@ -26,6 +26,8 @@ KEY_LENGTH = 1300
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff"})
 # The kubelet's reason for a container without a status: it may never have started.
 STATUS_LOST = "ContainerStatusUnknown"
+# The reasons for a container whose end nobody has seen, as after a restart of its node.
+_UNSEEN_END = frozenset({STATUS_LOST, "Unknown"})
 # Stands for the images of all containers that something in the cluster adds to pods.
 ADDED = "added"
 NO_SUCH_IMAGE = re.compile(
@@ -226,6 +228,33 @@ def trouble_of_added(container: str, message: str) -> Trouble | None:
     if container in (RUNNER, AGENT, VERIFY):
         return None
     return Trouble(cause=Cause.IMAGE, subject=ADDED, reason=str(Outcome.CONFIG), message=message)
+
+
+def failed_init(episode: Episode) -> ContainerFacts | None:
+    """Return the init container of the cluster's that has failed, so that none of ours ran.
+
+    What ends it as the pod is deleted, and an end that nobody has seen, are no failures.
+    """
+    pod = episode.pod
+    if pod is None or pod.phase != "Failed" or pod.deleting_since or episode.deleting:
+        return None
+    runner = pod.container(RUNNER)
+    if runner is None or runner.started or runner.state is ContainerState.TERMINATED:
+        return None
+    for item in pod.containers:
+        is_ours = item.name in (RUNNER, AGENT, VERIFY)
+        if item.exit_code and not is_ours and item.reason not in _UNSEEN_END:
+            return item
+    return None
+
+
+def failed_init_message(container: ContainerFacts) -> str:
+    """Return the sentence about an init container that has failed."""
+    return with_details(
+        f"Correct the init container {container.name} where the cluster adds it to pods, or what "
+        f"it needs: it ends with exit code {container.exit_code} before the runner starts.",
+        container.message,
+    )
 
 
 def _fit_trouble(said: str) -> Trouble:
