@@ -58,6 +58,13 @@ class Kubectl:
         """Apply as a user does."""
         return self("apply", "-n", namespace, manifest=manifest)
 
+    def end_namespace(self, name: str) -> None:
+        """Delete an empty namespace: a bare API server has no controller that ends one."""
+        self("delete", "namespace", name, "--wait=false")
+        found = json.loads(self("get", "namespace", name, "-o", "json"))
+        found["spec"]["finalizers"] = []
+        self("replace", "--raw", f"/api/v1/namespaces/{name}/finalize", manifest=found)
+
     def get(self, kind: str, name: str, namespace: str) -> Manifest:
         """Return one object."""
         found: Manifest = json.loads(self("get", kind, name, "-n", namespace, "-o", "json"))
