@@ -88,11 +88,16 @@ async def test_only_those_that_may_change_the_conflicting_paths_wait_for_each_ot
 
 
 async def test_an_edit_of_the_package_forgets_its_conflicts() -> None:
+    forgotten: list[bool] = []
     has_conflict = (
         lambda world: bool(world.status().get("conflicts")),
         lambda world: world.edit(goal="Another."),
     )
-
-    forgot = (lambda world: not world.status().get("conflicts"), lambda _: None)
+    forgot = (
+        lambda world: not world.status().get("conflicts"),
+        lambda _: forgotten.append(True),
+    )
 
     await run(lambda _: None, one_file, script=(has_conflict, forgot))
+
+    assert forgotten

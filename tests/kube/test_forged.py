@@ -80,11 +80,13 @@ def message(world: World) -> str:
     return str(world.status()["conditions"][0]["message"])
 
 
-async def succeeds(world: World, *, runs: int = 1) -> None:
+DONE_BY_ONE_RUN = ("Succeeded", "A-r0", 1)
+
+
+async def ending(world: World) -> tuple[str, str, int]:
+    """Let the world come to rest; return the package's phase, its commit and the number of runs."""
     await world.drive()
-    assert world.status()["phase"] == "Succeeded"
-    assert record(world)["commit"] == "A-r0"
-    assert len(world.node.ran) == runs
+    return world.status()["phase"], record(world)["commit"], len(world.node.ran)
 
 
 async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_reported() -> None:
@@ -102,7 +104,7 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_no_evidence_and_is_re
 
     delete(world, PODS, pod)
     delete(world, JOBS, world.api.objects[JOBS, KEY.namespace, name_of_first(world)])
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert (while_suspended["marker"], while_suspended["attempts"]) == ("[ ]", 0)
     assert held == "Stalled"
@@ -117,7 +119,7 @@ async def test_a_job_of_a_later_attempt_is_nobodys_concern() -> None:
     job = forged_job(world, job_name(KEY.name, "A", 7, uid), attempt="7", subtask="A")
     forged_pod(world, job)
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert record(world)["attempts"] == 1
 
@@ -129,7 +131,7 @@ async def test_a_sync_of_somebodys_says_nothing_of_the_branch() -> None:
     job = forged_job(world, sync_name(KEY.name, 1, uid), attempt="1", subtask="")
     forged_pod(world, job)
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert "planSync" not in world.status()
     assert world.status()["planDigest"] != "sha256:0"
@@ -147,7 +149,7 @@ async def test_a_pod_under_a_job_that_has_none_yet_stalls_the_package_until_it_i
     world.api.objects.pop((PODS, KEY.namespace, pod["metadata"]["name"]), None)
     world.api.changes.append((PODS, "DELETED", pod))
     world.open_queue()
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert held["marker"] == "[~]"
     assert "commit" not in held
@@ -163,7 +165,7 @@ async def test_a_pod_beside_the_real_one_changes_nothing() -> None:
     await turns(world)
     held = record(world)
     world.node.lingers = LONG
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert held["marker"] == "[~]"
 
@@ -181,7 +183,7 @@ async def test_a_pod_of_no_job_is_nobodys_concern() -> None:
     held = record(world)
 
     world.edit(suspend=False)
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert (held["marker"], held["attempts"]) == ("[ ]", 0)
 
@@ -198,7 +200,7 @@ async def test_a_pod_changed_by_hand_holds_its_result_back_until_it_is_put_back(
     (changed,) = world.api.of_kind(PODS)
 
     world.api.put_part(PODS, changed, "spec", pod["spec"])
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert held["marker"] == "[~]"
     assert f"pod {pod['metadata']['name']} is not as the operator made it" in state
@@ -211,7 +213,7 @@ async def test_a_job_changed_by_hand_loses_nothing_of_what_its_pod_has_done() ->
     labels = {**job["metadata"]["labels"], "afresh.dev/attempt": "9"}
     world.api.put_part(JOBS, job, "metadata", {"labels": labels})
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
     assert record(world)["attempts"] == 1
 
@@ -229,7 +231,7 @@ async def test_a_job_that_replaces_a_deleted_running_one_is_reported() -> None:
     await turns(world, LONG)
     held, state = record(world), message(world)
     delete(world, JOBS, world.api.objects[JOBS, KEY.namespace, name_of_first(world)])
-    await succeeds(world, runs=2)
+    assert await ending(world) == ("Succeeded", "A-r0", 2)
 
     assert "commit" not in held
     assert f"Job {name_of_first(world)} is not as the operator made it" in state
@@ -286,7 +288,7 @@ async def test_a_running_episode_counts_after_an_upgrade_to_another_runner() -> 
 
     world.operator = Operator(world.api, runner_image="example.com/runner:2")
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
 
 async def test_a_running_episode_counts_after_an_edit_of_its_class_and_package() -> None:
@@ -296,7 +298,7 @@ async def test_a_running_episode_counts_after_an_edit_of_its_class_and_package()
     world.api.put_part(AGENT_CLASSES, kind, "spec", {**kind["spec"], "image": "example.com/b:2"})
     world.edit(goal="Another goal.")
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
 
 async def test_a_running_episode_counts_when_the_report_key_has_changed() -> None:
@@ -306,7 +308,7 @@ async def test_a_running_episode_counts_when_the_report_key_has_changed() -> Non
     world.restart()
     world.operator.observer.report_pins = lambda: ("two", "three")
 
-    await succeeds(world)
+    assert await ending(world) == DONE_BY_ONE_RUN
 
 
 async def test_a_job_that_was_made_and_not_recorded_counts_after_an_upgrade() -> None:
@@ -324,4 +326,4 @@ async def test_a_job_that_was_made_and_not_recorded_counts_after_an_upgrade() ->
     for one in splits:
         one.operator = Operator(one.api, runner_image="example.com/runner:2")
         one.node = replace(one.node, hint=None)
-        await succeeds(one)
+        assert await ending(one) == DONE_BY_ONE_RUN
