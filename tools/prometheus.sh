@@ -13,6 +13,7 @@ exec 9>"$home/lock"
 flock 9
 if [ ! -x "$home/usr/bin/promtool" ]; then
     echo "unpacking prometheus ..." >&2
+    rm -rf "$home"/new.* # of a run that was killed
     new=$(mktemp -d "$home/new.XXXXXX")
     trap 'rm -rf "$new"' EXIT
     (

@@ -34,6 +34,17 @@ def test_a_contributor_reads_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("bare")
+def test_what_a_run_that_was_killed_has_unpacked_is_removed(tmp_path: Path) -> None:
+    home = tmp_path / "cache" / "afresh" / "prometheus"
+    (home / "new.killed" / "usr").mkdir(parents=True)
+
+    with pytest.raises((pytest.skip.Exception, AssertionError)):
+        programs()
+
+    assert [path.name for path in home.iterdir()] == ["lock"]
+
+
+@pytest.mark.usefixtures("bare")
 def test_ci_may_not_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
 

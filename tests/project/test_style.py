@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_functions_are_short_and_classes_have_names_that_say_something(path: Pat
             assert code_lines(node) <= LONGEST_FUNCTION, node.name
         if isinstance(node, ast.ClassDef):
             assert not VAGUE_CLASS.fullmatch(node.name), node.name
+
+
+def test_every_file_of_tests_is_in_a_folder_that_a_run_collects() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]
+    collected = [path for glob in settings["ini_options"]["testpaths"] for path in ROOT.glob(glob)]
+    found = [path for place in ("tests", "tools") for path in (ROOT / place).rglob("test_*.py")]
+
+    places = [*collected, *(ROOT / sample for sample in SAMPLES)]
+    assert [path for path in found if not any(map(path.is_relative_to, places))] == []
 
 
 def public_classes(text: str) -> Iterator[ast.ClassDef]:
