@@ -1,7 +1,6 @@
 """A real etcd and kube-apiserver with the CRDs, for one test session."""
 
 import itertools
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ import pytest
 
 from tests.apiserver.commands import Afresh, Done, run_afresh
 from tests.apiserver.kubectl import Kubectl
+from tests.session_clusters import new_name
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = [sys.executable, str(ROOT / "tools" / "singlenode")]
@@ -28,7 +28,7 @@ class ControlPlane:
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
     """Start a bare API server that lives as long as the session."""
-    name = f"apiserver-{os.getpid()}"
+    name = new_name("apiserver")
     try:
         answer = _cluster("up", name, "--control-plane")
         yield ControlPlane(name=name, kubeconfig=Path(answer.splitlines()[-1]))

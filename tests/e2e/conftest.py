@@ -16,6 +16,7 @@ from tests.e2e.cluster import CLUSTER, IMAGES, ROOT, Cluster, tool, wait
 from tests.e2e.servers import secret_value, service_url
 from tests.e2e.stage import Stage, begin, is_story
 from tests.e2e.team import Team
+from tests.session_clusters import new_name
 
 DEMO = "afresh-demo"
 # What takes over the queues of all namespaces, what looks at all that was done, what removes it.
@@ -59,7 +60,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 @pytest.fixture(scope="session")
 def node(request: pytest.FixtureRequest) -> Iterator[str]:
     """Start a node with every image that a test needs; take it down at the end."""
-    name = f"e2e-{os.getpid()}"
+    name = new_name("e2e")
     marks = (mark for item in request.session.items for mark in item.iter_markers("images"))
     images = sorted({*IMAGES, *(image for mark in marks for image in mark.args)})
     try:

@@ -3,7 +3,6 @@
 An episode runs all the while, and none of it is lost.
 """
 
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from tests.chart.helm import CRDS, OPERATOR, SYSTEM
 from tests.e2e.cluster import CLUSTER, IMAGES, ROOT, Cluster, tool, wait
 from tests.e2e.conftest import proxy
 from tests.e2e.team import Team
+from tests.session_clusters import new_name
 
 pytestmark = pytest.mark.cluster
 
@@ -55,7 +55,7 @@ class Releases:
 @pytest.fixture(scope="module")
 def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start a node that has heard nothing of Afresh but its images."""
-    name = f"install-{os.getpid()}"
+    name = new_name("install")
     try:
         for words in (("images", *IMAGES), ("up", name), ("load", name, *IMAGES)):
             tool(*words)

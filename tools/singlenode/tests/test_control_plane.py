@@ -1,12 +1,12 @@
 """A control plane alone: ready quickly, several at once, gone without a trace."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.session_clusters import new_name
 from tools.singlenode import binaries
 from tools.singlenode.paths import clusters_home
 from tools.singlenode.tests import traces
@@ -23,8 +23,7 @@ def installed() -> None:
 @pytest.fixture
 def plane(installed: None) -> Iterator[Tool]:
     """The tool for a control plane that does not run yet. Afterwards nothing of it may be left."""
-    tool = Tool(f"selftest-cp-{os.getpid()}")
-    tool.run("down", tool.name)
+    tool = Tool(new_name("selftest-cp"))
     yield tool
     tool.run("down", tool.name)
     assert traces.processes_of(tool.name, clusters_home()) == {}
@@ -51,7 +50,7 @@ def test_a_control_plane_prints_a_kubeconfig_that_works_at_once(plane: Tool) -> 
 
 
 def test_two_control_planes_at_once_are_two(plane: Tool) -> None:
-    other = Tool(f"selftest-2-{os.getpid()}")
+    other = Tool(new_name("selftest-2"))
     try:
         with (
             plane.start("up", plane.name, "--control-plane") as one,

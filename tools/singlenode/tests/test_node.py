@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.session_clusters import new_name
 from tools.singlenode import cgroups
 from tools.singlenode.paths import clusters_home
 from tools.singlenode.tests import traces
@@ -29,8 +30,7 @@ def installed() -> None:
 @pytest.fixture
 def node(installed: None) -> Iterator[Tool]:
     """The tool for a cluster that does not run yet. Afterwards nothing of it may be left."""
-    tool = Tool(_NAME)
-    tool.run("down", _NAME)
+    tool = Tool(new_name("selftest"))
     before = traces.look(_NAME, clusters_home())
     yield tool
     tool.run("down", _NAME)
@@ -41,7 +41,7 @@ def node(installed: None) -> Iterator[Tool]:
 @pytest.fixture(scope="module")
 def shared(installed: None) -> Iterator[Tool]:
     """The tool for a cluster that is up, for tests that only use it: each names its own objects."""
-    tool = Tool(f"shared-{os.getpid()}")
+    tool = Tool(new_name("shared"))
     try:
         tool.run("up", tool.name)
         yield tool
@@ -153,7 +153,7 @@ def test_two_starts_of_one_node_at_once_make_one_node(node: Tool) -> None:
 
 
 def test_two_nodes_live_side_by_side_and_go_one_by_one(node: Tool) -> None:
-    other = Tool(f"selftest-2-{os.getpid()}")
+    other = Tool(new_name("selftest-2"))
     try:
         node.run("up", _NAME)
         other.run("up", other.name)
