@@ -2,12 +2,14 @@
 
 import http.client
 import os
-import signal
 import socket
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.stopped_process import stopped
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,10 +58,10 @@ class OperatorProcess:
         self._process.kill()
         self._process.wait(timeout=120)
 
-    def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+    def stopped(self) -> AbstractContextManager[None]:
+        """Stop it until the block ends."""
         assert self._process is not None
-        self._process.send_signal(number)
+        return stopped(self._process)
 
     def wait(self) -> int:
         """Wait for its end and return its exit status."""

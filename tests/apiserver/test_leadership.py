@@ -1,7 +1,6 @@
 """Two operators with one Lease, as the chart runs them: one works, and they never both write."""
 
 import asyncio
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,13 +115,12 @@ async def test_a_leader_that_slept_beyond_its_lease_writes_nothing_more_and_ends
         await holds("some of it is done", lambda: len(node.started) >= 3)
         node.may_end.clear()
         await quiet(first, audit_log)
-        first.process.send(signal.SIGSTOP)
-        await holds("the other leads", lambda: second.leads)
-        lease = await node.kube.get(LEASES, RELEASE_NAMESPACE, NAME)
-        begun = len(node.started)
-        node.may_end.set()
-        await holds("the other goes on", lambda: len(node.started) > begun)
-        first.process.send(signal.SIGCONT)
+        with first.process.stopped():
+            await holds("the other leads", lambda: second.leads)
+            lease = await node.kube.get(LEASES, RELEASE_NAMESPACE, NAME)
+            begun = len(node.started)
+            node.may_end.set()
+            await holds("the other goes on", lambda: len(node.started) > begun)
         status = await asyncio.to_thread(first.process.wait)
         package = await ended(node.kube, namespace)
 
@@ -181,9 +179,8 @@ async def test_a_report_that_reaches_a_standby_is_answered_by_the_leader(start: 
     # A standby waits for the leader's answer for no longer than a runner waits for its own.
     port = second.process.report_port
     await holds("the standby passes it on in time", lambda: _report_to(port) == want)
-    first.process.send(signal.SIGSTOP)
-    without = _report_to(port)
-    first.process.send(signal.SIGCONT)
+    with first.process.stopped():
+        without = _report_to(port)
 
     assert answer == want
     assert without == (503, '{"message": "the leader does not answer"}')

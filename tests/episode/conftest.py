@@ -11,7 +11,7 @@ import pytest
 
 from afresh.episode.stage import UNDECLARED
 from tests.episode.authority import make_authority
-from tests.episode.container import container, shell  # noqa: F401  # fixtures
+from tests.episode.container import container, shell, start_shim  # noqa: F401  # fixtures
 from tests.episode.linking import library  # noqa: F401  # a fixture
 from tests.episode.lone_runner import LoneRunner, order_for
 from tests.episode.pod import Pod

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from afresh.contract.shim import SHIM
 from afresh.episode.container.channel import Channel, Command, CommandEnd, StopPatience
 from tests.episode.pod import NAMESPACE
+from tests.stopped_process import state_of
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
 QUICK = StopPatience(after_term=0.2, after_kill=0.5)
@@ -39,6 +40,9 @@ class Container:
         return children_of(self.process.pid)[0]
 
 
+StartShim = Callable[..., Container]
+
+
 def children_of(process: int) -> list[int]:
     return [
         int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()
@@ -47,11 +51,10 @@ def children_of(process: int) -> list[int]:
 
 def sleeps(process: int) -> bool:
     """Whether a process waits, in a call of its own and not for a child."""
-    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    return state == "S" and not children_of(process)
+    return state_of(process) == "S" and not children_of(process)
 
 
-def start(directory: Path, shell: tuple[str, ...], pids_limit: str = "2000") -> Container:
+def _start(directory: Path, shell: tuple[str, ...], pids_limit: str) -> Container:
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed")
     directory.mkdir(exist_ok=True)
@@ -74,10 +77,23 @@ def shell(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def container(tmp_path: Path, shell: tuple[str, ...]) -> Iterator[Container]:
-    made = start(tmp_path / "control", shell)
+def start_shim(tmp_path: Path, shell: tuple[str, ...]) -> Iterator[StartShim]:
+    """Return what starts a shim, which is killed at the end if it still runs."""
+    started: list[Container] = []
+
+    def start(pids_limit: str = "2000") -> Container:
+        started.append(_start(tmp_path / "control", shell, pids_limit))
+        return started[-1]
+
+    yield start
+    for made in started:
+        made.process.kill()
+        made.process.wait(timeout=120)
+
+
+@pytest.fixture
+def container(start_shim: StartShim) -> Container:
+    made = start_shim()
     made.control.open()
     made.control.greet()
-    yield made
-    made.process.kill()
-    made.process.wait(timeout=120)
+    return made

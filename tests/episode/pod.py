@@ -159,7 +159,11 @@ class Pod:
         text = order if isinstance(order, str) else codec.dumps(order)
         self.put("/afresh/podinfo/order", text)
         (self.root / "dev").mkdir()
-        self.exit_code = self._runner().wait(LIMIT_SECONDS)
+        started = Started(self, self._runner(), [])
+        try:
+            self.exit_code = started.runner.wait(LIMIT_SECONDS)
+        finally:
+            started.kill()
         assert UNDECLARED not in self.log, self.log
         return self.report
 

@@ -12,7 +12,7 @@ import pytest
 
 from afresh.contract.shim import SHIM
 from afresh.episode.container.channel import Channel, CommandEnd, ContainerGone, ContainerRefused
-from tests.episode.container import Container, children_of, sleeps, start
+from tests.episode.container import Container, StartShim, children_of, sleeps
 from tests.episode.pod import wait_until
 
 # Seconds by which a script has begun, also where others keep the machine busy.
@@ -103,18 +103,18 @@ def test_container_that_is_told_to_leave_ends_well(container: Container):
 
 
 def test_container_that_starts_after_the_runner_is_done_ends_well(
-    tmp_path: Path, shell: tuple[str, ...]
+    tmp_path: Path, start_shim: StartShim
 ):
     Channel(tmp_path / "control", ()).leave()
 
-    made = start(tmp_path / "control", shell)
+    made = start_shim()
 
     assert made.process.wait(timeout=120) == 0
 
 
 @pytest.mark.parametrize("greeted", [True, False], ids=["waiting for words", "waiting for FIFOs"])
-def test_term_ends_an_idle_container_at_once(tmp_path: Path, shell: tuple[str, ...], greeted: bool):
-    made = start(tmp_path / "control", shell)
+def test_term_ends_an_idle_container_at_once(start_shim: StartShim, greeted: bool):
+    made = start_shim()
     if greeted:
         made.control.open()
         made.control.greet()
@@ -132,8 +132,8 @@ def test_term_ends_an_idle_container_at_once(tmp_path: Path, shell: tuple[str, .
 
 
 @pytest.mark.parametrize("limit", ["many", "-5"])
-def test_limit_that_no_shell_can_set_is_refused(tmp_path: Path, shell: tuple[str, ...], limit: str):
-    made = start(tmp_path / "control", shell, pids_limit=limit)
+def test_limit_that_no_shell_can_set_is_refused(start_shim: StartShim, limit: str):
+    made = start_shim(pids_limit=limit)
     made.control.open()
 
     with pytest.raises(ContainerRefused, match="pids"):

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from afresh.contract.words import Marker, Outcome
 from tests.episode.pod import Pod, Started, make_order, make_task, wait_until
 from tests.episode.report_endpoint import listening
 from tests.episode.servers import Remote, git
+from tests.stopped_process import state_of, stopped
 
 BRANCH = "afresh/demo"
 BUSY = "trap '' TERM; echo working; touch $HOME/working; while :; do sleep 0.1; done"
@@ -154,18 +154,13 @@ def test_report_of_a_runner_that_stops_at_any_moment_is_whole_json(pod: Pod, rem
     def watch(started: Started) -> None:
         process = started.runner
         while process.poll() is None:
-            process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: state_of(process.pid) in "TZ")
-            if pod.written:
-                stages.add(json.loads(pod.written)["stage"])
-            process.send_signal(signal.SIGCONT)
+            with stopped(process):
+                wait_until(lambda: state_of(process.pid) in "TZ")
+                if pod.written:
+                    stages.add(json.loads(pod.written)["stage"])
             time.sleep(0.005)  # let it come a little further
 
     pod.run(make_order(remote.url, f"{WORK}; sleep 0.3; echo {'x' * 1500}"), watch)
 
     assert {"prepare", "agent"} <= stages
     assert pod.report.final
-
-
-def state_of(process: int) -> str:
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
