@@ -1,6 +1,5 @@
 """A git server for all tests of the runner, and for each test a repository and a pod."""
 
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +13,7 @@ from tests.episode.authority import make_authority
 from tests.episode.container import container, shell, start_shim  # noqa: F401  # fixtures
 from tests.episode.linking import library  # noqa: F401  # a fixture
 from tests.episode.lone_runner import LoneRunner, order_for
-from tests.episode.pod import Pod
+from tests.episode.pod import Pod, require_namespaces
 from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git
 from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
 
@@ -46,8 +45,7 @@ def remote(git_root: Path, git_port: int) -> Remote:
 
 @pytest.fixture
 def pod(tmp_path: Path) -> Pod:
-    if shutil.which("unshare") is None:
-        pytest.skip("needs the namespaces of Linux")
+    require_namespaces()
     made = Pod(tmp_path / "pod")
     made.give_credentials(USERNAME, PASSWORD)
     return made

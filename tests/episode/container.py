@@ -11,7 +11,7 @@ import pytest
 
 from afresh.contract.shim import SHIM
 from afresh.episode.container.channel import Channel, Command, CommandEnd, StopPatience
-from tests.episode.pod import NAMESPACE
+from tests.episode.pod import NAMESPACE, require_namespaces
 from tests.stopped_process import state_of
 
 SHELLS = {"dash": ("dash",), "bash": ("bash", "--posix"), "busybox": ("busybox", "ash")}
@@ -57,6 +57,7 @@ def sleeps(process: int) -> bool:
 def _start(directory: Path, shell: tuple[str, ...], pids_limit: str) -> Container:
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed")
+    require_namespaces()
     directory.mkdir(exist_ok=True)
     process = subprocess.Popen(
         [*NAMESPACE, *shell, "-c", SHIM],

@@ -78,6 +78,12 @@ def test_the_unit_tests_have_the_packages_that_the_whole_run_installs() -> None:
     assert set(named.split()) <= set(installed.split())
 
 
+def test_the_unit_tests_may_make_the_namespaces_of_their_pods() -> None:
+    container = jobs(GITHUB / "workflows" / "ci.yml")["unit"]["container"]
+
+    assert "--privileged" in container["options"]
+
+
 @each_workflow
 def test_a_script_of_the_project_that_a_workflow_runs_exists(path: Path) -> None:
     for script in re.findall(r"\b(?:deploy|tools)/\S+", "\n".join(steps(path, "run"))):
