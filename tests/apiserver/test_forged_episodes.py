@@ -135,7 +135,7 @@ async def test_a_job_in_the_name_of_a_suspended_package_is_reported_and_not_beli
     forger.pod(name, job["metadata"]["uid"], job["spec"]["template"])
 
     kubectl("patch", "wp", "p", "-n", namespace, "--type=merge", "-p", '{"spec":{"suspend":false}}')
-    await holds("it is told of", lambda: says(forger, f"Job {name} is there already"))
+    await holds("the status says so", lambda: says(forger, f"Job {name} already exists"))
     held = forger.package()
     forger.do("delete", f"job/{name}", f"pod/{name}-abcde", "--force", "--cascade=background")
     async with node_of(kubeconfig, namespace) as node:
@@ -156,7 +156,7 @@ async def test_a_pod_under_the_real_job_is_reported_and_not_believed_and_sends_n
     assert job is not None
     name = job["metadata"]["name"]
     pod = forger.pod(name, job["metadata"]["uid"], job["spec"]["template"])
-    await holds("it is told of", lambda: says(forger, f"pod {pod} {NOT_OURS}"))
+    await holds("the status says so", lambda: says(forger, f"pod {pod} {NOT_OURS}"))
     bound = ("--audience=afresh", "--bound-object-kind=Pod", f"--bound-object-name={pod}")
     secret = kubectl("create", "token", "default", "-n", namespace, *bound).strip()
     sent, _ = post(operator.report_port, report.fit(success(name)), secret)
@@ -184,7 +184,7 @@ async def test_the_changed_image_of_a_real_pod_holds_its_result_back(
         pod = pods(forger).strip()
         forger.do("set", "image", pod, f"runner={MINE}")
         node.may_end.set()
-        await holds("it is told of", lambda: says(forger, NOT_OURS))
+        await holds("the status says so", lambda: says(forger, NOT_OURS))
         held = forger.package()
         forger.do("set", "image", pod, "runner=example.com/runner:1")
         package = await ended(node.kube, namespace)

@@ -19,7 +19,7 @@ def test_an_evicted_pod_is_no_failure_of_its_subtask(team: Team) -> None:
     status = team.wait_for("Succeeded")
 
     assert [item["outcome"] for item in team.attempts("T001")] == ["Infrastructure", "Success"]
-    assert "taken away" in team.attempts("T001")[0]["message"]
+    assert "was removed from its node" in team.attempts("T001")[0]["message"]
     assert record_of(status, "T001")["consecutiveFailures"] == 0
     assert (status["usage"]["episodes"], status["usage"]["transientRetries"]) == (1, 1)
     assert len(team.branch().commits()) == 1

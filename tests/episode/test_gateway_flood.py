@@ -140,7 +140,7 @@ async def test_agent_that_hangs_up_many_times_leaves_nothing_in_memory(
     answer = streams(*STREAM) if seen else streams(b"", gate=gate)
     async with (
         providing(answer) as provider,
-        gateway_process(provider.url, PATIENCE) as gateway,
+        gateway_process(provider.url, ConnectionPatience()) as gateway,
     ):
         base = gateway.peak
         for _ in range(20):

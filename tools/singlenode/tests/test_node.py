@@ -126,7 +126,7 @@ def test_a_start_that_is_interrupted_undoes_itself(node: Tool, component: str) -
         _, said = start.communicate(timeout=300)
 
     assert start.returncode == 130
-    assert f"taking {_NAME} down again" in said
+    assert f"removing {_NAME} again" in said
     assert not node.root.exists()
     assert traces.processes_of(_NAME, clusters_home()) == {}
 
