@@ -8,9 +8,11 @@ import pytest
 import yaml
 
 from afresh.kube.api_request import ApiRequest
-from afresh.kube.api_session import ApiSession, DirectSession, open_session
+from afresh.kube.api_session import ApiSession
 from afresh.kube.client_session import ClientSession
+from afresh.kube.direct_session import DirectSession
 from afresh.kube.errors import ConfigurationError, NotFoundError, RefusedError, UnavailableError
+from afresh.kube.opening import open_session
 from afresh.kube.plain_access import PlainAccess, find_plain_access
 from afresh.kube.resources import WORK_PACKAGES
 from tests.kube.answering_server import server

@@ -7,8 +7,10 @@ import contextlib
 from collections.abc import Iterator
 
 from afresh.cli.requests import CommandError, Place
-from afresh.kube.api_session import TRIES, ApiSession, open_session
+from afresh.kube.api_session import ApiSession
+from afresh.kube.direct_session import TRIES
 from afresh.kube.errors import KubeError, NotFoundError, UnavailableError, UnreadableError
+from afresh.kube.opening import open_session
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from afresh.cli.look.package_view import PackageView, unreadable_view, view_of
 from afresh.cli.look.status_table import table
 from afresh.cli.look.status_tree import tree
 from afresh.cli.look.terminal import Size, line
+from afresh.cli.looks import StatusForm, StatusLook
 from afresh.cli.session import no_such_package
 from afresh.core.reasons import Reason
 from afresh.kube.errors import UnreadableError
@@ -155,3 +156,11 @@ class AllPackages:
     def over(self, _views: Sequence[PackageView]) -> bool:
         """Return False: another package may come."""
         return False
+
+
+def picture_of(look: StatusLook, namespace: str) -> Picture:
+    """Return what `afresh status` is to show."""
+    if look.package:
+        return OnePackage(namespace, look.package)
+    where = None if look.everywhere else namespace
+    return AllPackages(where, look.selector, wide=look.form is StatusForm.WIDE)

@@ -8,7 +8,7 @@ import json
 
 from afresh import clock
 from afresh.cli.forms import as_yaml
-from afresh.cli.look.pictures import CLASSES, AllPackages, OnePackage, Picture
+from afresh.cli.look.pictures import CLASSES, Picture, picture_of
 from afresh.cli.look.terminal import standard_output, write
 from afresh.cli.looks import StatusForm, StatusLook
 from afresh.cli.session import asking, missing_package
@@ -32,14 +32,6 @@ def show(look: StatusLook) -> None:
             _show_once(look, session, picture)
         except NotFoundError as error:
             raise missing_package(look.package or "", namespace, error) from error
-
-
-def picture_of(look: StatusLook, namespace: str) -> Picture:
-    """Return what is to be shown."""
-    if look.package:
-        return OnePackage(namespace, look.package)
-    where = None if look.everywhere else namespace
-    return AllPackages(where, look.selector, wide=look.form is StatusForm.WIDE)
 
 
 def _show_once(look: StatusLook, session: ApiSession, picture: Picture) -> None:

@@ -15,8 +15,7 @@ from afresh.cli.connection import connected
 from afresh.cli.look.changes import changes
 from afresh.cli.look.live_lists import Live
 from afresh.cli.look.package_view import PackageView
-from afresh.cli.look.pictures import CLASSES, Picture
-from afresh.cli.look.status import picture_of
+from afresh.cli.look.pictures import CLASSES, Picture, picture_of
 from afresh.cli.look.terminal import draw, picture_in_place, standard_output, write
 from afresh.cli.looks import Awaited, StatusForm, StatusLook
 from afresh.cli.session import missing_package
