@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from afresh import __version__
-from tests.apiserver.commands import Afresh, run_afresh, visitor
+from tests.apiserver.commands import Afresh, apply, run_afresh, visitor
 from tests.apiserver.conftest import ROOT
 from tests.apiserver.kubectl import Kubectl
 
@@ -25,7 +25,11 @@ def rows(output: str) -> dict[str, Row]:
 
 def operator(name: str, **labels: str) -> dict[str, Any]:
     """A Deployment that looks like the operator's."""
-    chosen = {"app.kubernetes.io/name": "afresh", **labels}
+    chosen = {
+        "app.kubernetes.io/name": "afresh",
+        "app.kubernetes.io/component": "operator",
+        **labels,
+    }
     container = {
         "name": "operator",
         "image": "localhost/afresh/operator:1",
@@ -93,6 +97,26 @@ def test_check_sees_an_operator_that_is_not_ready_its_version_and_its_images(
     assert old["operator"][0] == "warn"
     assert f"is of version 0.0.1 and this command of {__version__}" in old["operator"][1]
     assert version["operator"] == "0.0.1"
+
+
+def test_a_scripted_model_is_not_taken_for_an_operator(
+    afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    label = {"app.kubernetes.io/component": "scripted-model"}
+    kubectl("apply", "-n", namespace, manifest=operator("model", **label))
+    apply(kubectl, namespace, {"id": "T1", "prompt": "Do it."})
+    try:
+        found = rows(afresh("check", "-o", "json").stdout)
+        version = json.loads(afresh("version", "-o", "json").stdout)
+        explained = json.loads(afresh("explain", "demo", "-o", "json").stdout)
+    finally:
+        kubectl("delete", "deployment", "model", "-n", namespace)
+
+    assert found["operator"] == (
+        "fail", "There is no operator on this cluster: have the chart afresh installed."
+    )  # fmt: skip
+    assert version["operator"] == "(not installed)"
+    assert explained["operators"] == []
 
 
 def test_check_sees_crds_that_are_not_those_of_this_version(

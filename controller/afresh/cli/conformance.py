@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from afresh.cli.connection import connected
+from afresh.cli.installation import OPERATOR, RUNNER_VARIABLE
 from afresh.cli.printable import plain_line
 from afresh.cli.requests import CommandError, Place, TableForm, Trial
 from afresh.contract import codec
@@ -24,8 +25,6 @@ from afresh.manifests.conformance import SECONDS, ConformanceParts, build_confor
 
 PATIENCE = SECONDS + 60
 POLL_SECONDS = 0.5
-OPERATOR = "app.kubernetes.io/name=afresh"
-RUNNER_VARIABLE = "AFRESH_RUNNER_IMAGE"
 HOPELESS = ("ErrImagePull", "ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName")
 WIDTH = 12
 

@@ -7,7 +7,9 @@ from afresh.kube.api_session import ApiSession
 from afresh.kube.errors import NotFoundError, RefusedError
 from afresh.kube.resources import CRDS, DEPLOYMENTS, Manifest
 
-OPERATOR = "app.kubernetes.io/name=afresh"
+OF_CHART = "app.kubernetes.io/name=afresh"
+# The chart's scripted model is a Deployment, too.
+OPERATOR = f"{OF_CHART},app.kubernetes.io/component=operator"
 VERSION_LABEL = "app.kubernetes.io/version"
 RUNNER_VARIABLE = "AFRESH_RUNNER_IMAGE"
 CRD_NAMES = ("workpackages.afresh.dev", "subtasks.afresh.dev", "agentclasses.afresh.dev")

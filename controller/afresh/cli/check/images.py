@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from afresh.cli.check.findings import CheckFinding, CheckLevel
-from afresh.cli.installation import OPERATOR, InstalledOperator, Reading
+from afresh.cli.installation import OF_CHART, InstalledOperator, Reading
 from afresh.cli.printable import plain_line
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.kube.api_session import ApiSession
@@ -48,12 +48,12 @@ def _registries(images: set[str], *, refused: bool) -> tuple[CheckLevel, str]:
 def pulls(
     session: ApiSession, namespace: str, operators: Reading[InstalledOperator]
 ) -> Iterator[CheckFinding]:
-    """Yield whether a pod of the operator, or of the namespace's packages, cannot pull an image."""
+    """Yield whether a pod of the chart, or of the namespace's packages, cannot pull an image."""
     try:
         pods = session.list_items(PODS, namespace, labelSelector=LABEL_PACKAGE)
         for item in operators.items:
             home = item.deployment["metadata"]["namespace"]
-            pods += session.list_items(PODS, home, labelSelector=OPERATOR)
+            pods += session.list_items(PODS, home, labelSelector=OF_CHART)
     except RefusedError:
         said = "You may not list the pods, and so not see whether one cannot pull its image."
         yield CheckFinding(check="image pulls", level=CheckLevel.UNKNOWN, message=said)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from afresh.api.work_package import WorkPackage
+from afresh.cli.installation import OPERATOR
 from afresh.cli.look.explanation import Missing
 from afresh.contract.pod_layout import LABEL_PACKAGE
 from afresh.core.observed import Observed
@@ -28,8 +29,6 @@ from afresh.kube.resources import (
     Manifest,
     Resource,
 )
-
-OPERATOR = "app.kubernetes.io/name=afresh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
