@@ -19,7 +19,17 @@ def test_images_that_no_registry_has_are_named_once_each() -> None:
     images = [line.strip() for line in text.splitlines() if line.startswith("  localhost/")]
     wanted = ("operator", "runner", "agent-codex", "demo", "agent-claude")
     assert images == [f"localhost/afresh/{name}:v7" for name in wanted]
-    assert "push them to a registry, and name it in image.registry" in text
+
+
+def test_the_commands_that_build_push_and_name_such_images_are_those_of_the_release() -> None:
+    text = notes("image.tag=v7")
+
+    registry = "registry.example.com/afresh"
+    assert f"\n  make images REGISTRY={registry} TAG=v7 PUSH=1\n" in text
+    assert text.endswith(
+        f"  helm upgrade x charts/afresh -n default --reset-then-reuse-values --set "
+        f"image.registry={registry}\n"
+    )
 
 
 @pytest.mark.parametrize(
