@@ -50,9 +50,17 @@ def grant(kubectl: Kubectl, objects: list[dict[str, Any]]) -> None:
         kubectl("apply", manifest=item)
 
 
-def token(kubectl: Kubectl, admin: Path, place: Path, server: str | None = None) -> Token:
+def token(
+    kubectl: Kubectl,
+    admin: Path,
+    place: Path,
+    server: str | None = None,
+    *,
+    name: str = NAME,
+    namespace: str = RELEASE_NAMESPACE,
+) -> Token:
     """Return a new token of the account, in a kubeconfig in `place`; at the server, or at this."""
-    secret = kubectl("create", "token", NAME, "-n", RELEASE_NAMESPACE, "--duration=1h").strip()
+    secret = kubectl("create", "token", name, "-n", namespace, "--duration=1h").strip()
     known = yaml.safe_load(admin.read_text())
     cluster = known["clusters"][0]["cluster"]
     if server:
@@ -65,7 +73,7 @@ def token(kubectl: Kubectl, admin: Path, place: Path, server: str | None = None)
         "clusters": [{"name": "c", "cluster": cluster}],
         "users": [{"name": "u", "user": {"token": secret}}],
         "contexts": [
-            {"name": "x", "context": {"cluster": "c", "user": "u", "namespace": RELEASE_NAMESPACE}}
+            {"name": "x", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
         ],
         "current-context": "x",
     }

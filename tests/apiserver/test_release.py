@@ -43,6 +43,17 @@ class Releases:
         done = helm(*words, *options)
         return done.stderr if done.returncode else ""
 
+    def say(self, *words: str) -> str:
+        """Run Helm in the namespace; return what it says."""
+        done = helm(*words, "--kubeconfig", str(self.kubeconfig), "-n", self.namespace)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def revision(self, name: str) -> int:
+        """Return the number of a release's newest revision."""
+        history: list[Manifest] = json.loads(self.say("history", name, "-o", "json"))
+        return int(history[-1]["revision"])
+
     def crd(self) -> Manifest:
         """Return the CRD of packages."""
         found: Manifest = json.loads(self.kubectl("get", "crd", CRD, "-o", "json"))
@@ -185,6 +196,70 @@ def test_upgrade_and_rollback_leave_the_key_of_the_report_endpoint_as_it_is(
     rolled_back = releases.kubectl.get(*where[:2], releases.namespace)["data"]
 
     assert upgraded == rolled_back == key
+
+
+def test_replicas_go_up_down_and_back_by_upgrades_like_any_other(releases: Releases) -> None:
+    def now() -> tuple[int, bool]:
+        listed = ("get", "deployments,leases,poddisruptionbudgets", "-n", releases.namespace)
+        found = json.loads(releases.kubectl(*listed, "-o", "json"))["items"]
+        kinds = [item["kind"] for item in found]
+        (deployment,) = (item for item in found if item["kind"] == "Deployment")
+        assert "Lease" in kinds
+        return deployment["spec"]["replicas"], "PodDisruptionBudget" in kinds
+
+    releases.helm("uninstall", OPERATOR, "--ignore-not-found", "--wait")
+    seen = []
+    for count in (1, 2, 1):
+        assert releases.upgrade(OPERATOR, "--set", f"replicas={count}") == ""
+        seen.append(now())
+    assert releases.helm("rollback", OPERATOR, "2") == ""
+    seen.append(now())
+
+    assert seen == [(1, False), (2, True), (1, False), (2, True)]
+
+
+def test_a_namespace_that_is_not_there_holds_up_no_release_and_gets_its_role_by_the_next_one(
+    releases: Releases, namespace: str
+) -> None:
+    late = f"{namespace}-late"
+    served = ("--set", f"namespaces={{{namespace},{late}}}")
+
+    def bound() -> list[str]:
+        listed = releases.kubectl("get", "rolebindings", "-A", "-o", "json")
+        return sorted(
+            item["metadata"]["namespace"]
+            for item in json.loads(listed)["items"]
+            if item["metadata"]["name"] == "afresh-operator"
+            and item["metadata"]["namespace"] in (namespace, late)
+        )
+
+    def environment() -> str:
+        found = releases.kubectl.get("deployment", "afresh-operator", releases.namespace)
+        (container,) = found["spec"]["template"]["spec"]["containers"]
+        (value,) = (
+            item["value"] for item in container["env"] if item["name"] == "AFRESH_NAMESPACES"
+        )
+        return str(value)
+
+    assert releases.upgrade(OPERATOR, *served) == ""
+    notes = releases.say("get", "notes", OPERATOR)
+    without, told = bound(), environment()
+    releases.kubectl("create", "namespace", late)
+    assert releases.upgrade(OPERATOR, *served) == ""
+    with_it, silent = bound(), releases.say("get", "notes", OPERATOR)
+    releases.kubectl("delete", "role,rolebinding", "--all", "-n", late)
+    releases.kubectl.end_namespace(late)
+    assert releases.upgrade(OPERATOR, *served) == ""
+    without_again = bound()
+    back = releases.helm("rollback", OPERATOR, str(releases.revision(OPERATOR) - 1))
+    assert releases.upgrade(OPERATOR) == ""
+
+    assert without == without_again == [namespace]
+    assert f'namespaces "{late}" not found' in back
+    assert with_it == [namespace, late]
+    assert told == f"{namespace},{late}"
+    assert f"Not there, and left out until they are: {late}." in notes
+    assert "Not there" not in silent
 
 
 def test_a_release_is_small(releases: Releases) -> None:

@@ -49,13 +49,24 @@ def test_every_value_that_a_command_sets_is_one_of_the_chart() -> None:
     assert named <= known.keys()
 
 
-def test_the_helm_that_one_needs_is_of_the_version_that_the_cluster_tool_builds() -> None:
+def test_the_pages_ask_for_the_same_helm_and_for_none_newer_than_the_one_that_the_tests_run() -> (
+    None
+):
     modules = "".join(
         path.read_text() for path in sorted((ROOT / "tools" / "singlenode").rglob("go.mod"))
     )
+    (run,) = set(re.findall(r"helm\.sh/helm/v\d+ v(\S+)", modules))
+    support = (ROOT / "docs" / "reference" / "support.md").read_text()
+    (oldest,) = re.findall(r"^\| Helm \| \S+ \| (\d+\.\d+) and newer\b", support, re.MULTILINE)
 
-    (want,) = set(re.findall(r"helm\.sh/helm/v(\d+) ", modules))
-    assert f", Helm {want}, and a registry" in PAGE
+    assert version_of(oldest) < version_of(run)
+    for page in (PAGE, (ROOT / "docs" / "quick-start.md").read_text()):
+        assert re.findall(r"\bHelm (\S+) or newer\b", page) == [oldest]
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """The numbers of a version."""
+    return tuple(int(number) for number in text.split("."))
 
 
 def test_every_image_of_the_table_has_a_dockerfile() -> None:
