@@ -212,6 +212,11 @@ class Team:
         attempts: list[dict[str, Any]] = child.get("status", {}).get("attempts", [])
         return attempts
 
+    def history(self, package: str = "p") -> str:
+        """Return the ends of all episodes of a package, for the message of a test that fails."""
+        ids = [item["id"] for item in self.status(package)["subtasks"]]
+        return "\n".join(f"{id_}: {json.dumps(self.attempts(id_, package))}" for id_ in ids)
+
     def bell(self, name: str = "bell") -> Bell:
         """Make something that agents can wait for."""
         bell = Bell(self.cluster, self.namespace, name)

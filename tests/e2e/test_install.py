@@ -3,7 +3,9 @@
 An episode runs all the while, and none of it is lost.
 """
 
+import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -23,6 +25,16 @@ PATIENTLY = ("--wait", "--timeout", "300s")
 SECONDS = 300
 TEAM = "team-a"
 PASSWORD = "a-password-of-the-tests"
+# The node's network enforces no NetworkPolicies, and its images are on no registry.
+READY_FOR_AFRESH = {
+    "kubernetes": "pass", "crds": "pass", "names": "pass", "rights to install": "pass",
+    "admission": "pass", "network policies": "unknown",
+}  # fmt: skip
+WORKS = {
+    "kubernetes": "pass", "crds": "pass", "operator": "pass", "rights to look": "pass",
+    "rights to write": "pass", "registries": "warn", "image pulls": "pass", "admission": "pass",
+    "network policies": "unknown",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,7 @@ def test_an_operator_is_installed_upgraded_rolled_back_and_removed_while_episode
     new_cluster: Cluster,
 ) -> None:
     releases = Releases(new_cluster)
+    before = levels_of_check(new_cluster, "default", "--pre")
     without_crds = releases.try_helm(*releases.command(OPERATOR))
     releases.install(CRDS)
     releases.install(OPERATOR, *VALUES)
@@ -100,11 +113,23 @@ def test_an_operator_is_installed_upgraded_rolled_back_and_removed_while_episode
     wait("the episode ends with nobody to tell", lambda: not at_work(team), seconds=SECONDS)
     releases.install(OPERATOR, *VALUES)
     status = team.wait_for("Succeeded")
+    after = levels_of_check(new_cluster, TEAM)
 
+    assert before == READY_FOR_AFRESH
+    assert after == WORKS
     assert "The cluster has no CRDs of Afresh" in without_crds.stderr
-    assert [item["attempts"] for item in status["subtasks"]] == [1, 1, 1]
+    assert [item["attempts"] for item in status["subtasks"]] == [1, 1, 1], team.history()
     assert (status["usage"]["episodes"], status["usage"]["transientRetries"]) == (3, 0)
     everything_can_be_deleted_without_an_operator(releases, team)
+
+
+def levels_of_check(cluster: Cluster, namespace: str, *options: str) -> dict[str, str]:
+    """Run `afresh check`, which finds nothing that fails; return the level of each check."""
+    words = ("check", *options, "-n", namespace, "-o", "json")
+    place = f"PYTHONPATH={ROOT / 'controller'}"
+    done = cluster.run("env", place, sys.executable, "-m", "afresh.cli", *words)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return {row["check"]: row["level"] for row in json.loads(done.stdout)["checks"]}
 
 
 def rights_are_those_of_the_namespaces_roles(team: Team) -> None:
