@@ -99,6 +99,30 @@ def test_check_sees_an_operator_that_is_not_ready_its_version_and_its_images(
     assert version["operator"] == "0.0.1"
 
 
+@pytest.mark.parametrize("served", [True, False])
+def test_check_says_whether_an_operator_serves_the_namespace(
+    served: bool, afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    manifest = operator("op")
+    value = f"team-a, {namespace if served else 'team-b'}"
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    container["env"].append({"name": "AFRESH_NAMESPACES", "value": value})
+    kubectl("apply", "-n", namespace, manifest=manifest)
+    try:
+        found = rows(afresh("check", "-o", "json").stdout)
+    finally:
+        kubectl("delete", "deployment", "op", "-n", namespace)
+
+    assert found["namespace"] == (
+        ("pass", f"An operator serves the namespace {namespace}.")
+        if served
+        else (
+            "fail",
+            f"No operator serves {namespace}: add it to the value namespaces of the chart.",
+        )
+    )
+
+
 def test_a_scripted_model_is_not_taken_for_an_operator(
     afresh: Afresh, kubectl: Kubectl, namespace: str
 ) -> None:

@@ -31,9 +31,9 @@ READY_FOR_AFRESH = {
     "admission": "pass", "network policies": "unknown",
 }  # fmt: skip
 WORKS = {
-    "kubernetes": "pass", "crds": "pass", "operator": "pass", "rights to look": "pass",
-    "rights to write": "pass", "registries": "warn", "image pulls": "pass", "admission": "pass",
-    "network policies": "unknown",
+    "kubernetes": "pass", "crds": "pass", "operator": "pass", "namespace": "pass",
+    "rights to look": "pass", "rights to write": "pass", "registries": "warn",
+    "image pulls": "pass", "admission": "pass", "network policies": "unknown",
 }  # fmt: skip
 
 

@@ -17,8 +17,9 @@ def check(place: Place, pre: bool, form: TableForm) -> int:
     """Check whether Afresh works on this cluster.
 
     It checks the version of the cluster, the CRDs, the operator, your rights, the images, whether
-    the namespace accepts an episode's pod, and whether NetworkPolicies are enforced. It changes
-    nothing: the pod is created in a dry run. A check whose facts you may not read is "unknown".
+    an operator serves the namespace, whether the namespace accepts an episode's pod, and whether
+    NetworkPolicies are enforced. It changes nothing: the pod is created in a dry run. A check whose
+    facts you may not read is "unknown".
     With --pre it checks what an install needs: name the namespace of the packages with -n. The
     exit code is 1 if a check fails.
 

@@ -12,6 +12,7 @@ OF_CHART = "app.kubernetes.io/name=afresh"
 OPERATOR = f"{OF_CHART},app.kubernetes.io/component=operator"
 VERSION_LABEL = "app.kubernetes.io/version"
 RUNNER_VARIABLE = "AFRESH_RUNNER_IMAGE"
+NAMESPACES_VARIABLE = "AFRESH_NAMESPACES"
 CRD_NAMES = ("workpackages.afresh.dev", "subtasks.afresh.dev", "agentclasses.afresh.dev")
 
 T = TypeVar("T")
@@ -57,12 +58,25 @@ class InstalledOperator:
     @property
     def runner_images(self) -> tuple[str, ...]:
         """The image that it runs episodes with; empty where its settings do not name one."""
+        return self._values_of(RUNNER_VARIABLE)
+
+    def serves(self, namespace: str) -> bool:
+        """Whether its settings name the namespace, or none, which means all."""
+        named = {
+            name.strip()
+            for text in self._values_of(NAMESPACES_VARIABLE)
+            for name in text.split(",")
+            if name.strip()
+        }
+        return not named or namespace in named
+
+    def _values_of(self, variable: str) -> tuple[str, ...]:
         containers = self.deployment["spec"]["template"]["spec"]["containers"]
         variables = [item for container in containers for item in container.get("env", ())]
         return tuple(
             str(item["value"])
             for item in variables
-            if item["name"] == RUNNER_VARIABLE and item.get("value")
+            if item["name"] == variable and item.get("value")
         )
 
 

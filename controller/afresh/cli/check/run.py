@@ -63,6 +63,7 @@ CHECKS: tuple[Check, ...] = (
     lambda item: software.kubernetes(item.session),
     lambda item: software.crds(item.session, item.crds),
     lambda item: software.operator(item.operators),
+    lambda item: software.served(item.operators, item.namespace),
     lambda item: rights.author(item.session, item.namespace),
     lambda item: images.registries(item.session, item.operators),
     lambda item: images.pulls(item.session, item.namespace, item.operators),

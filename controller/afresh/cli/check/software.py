@@ -98,6 +98,17 @@ def operator(reading: Reading[InstalledOperator]) -> Iterator[CheckFinding]:
         yield CheckFinding(check="operator", level=level, message=said)
 
 
+def served(reading: Reading[InstalledOperator], namespace: str) -> Iterator[CheckFinding]:
+    """Yield whether an operator serves the namespace, if there is one."""
+    if not reading.items:
+        return
+    level, said = CheckLevel.PASS, f"An operator serves the namespace {namespace}."
+    if not any(item.serves(namespace) for item in reading.items):
+        level = CheckLevel.FAIL
+        said = f"No operator serves {namespace}: add it to the value namespaces of the chart."
+    yield CheckFinding(check="namespace", level=level, message=said)
+
+
 def _operator(item: InstalledOperator) -> tuple[CheckLevel, str]:
     ready, wanted = item.replicas
     see = f"see kubectl describe deployment -n {item.name.replace('/', ' ')}."
