@@ -51,57 +51,57 @@ def _quantiles(name: str, labels: str) -> tuple[tuple[str, str], ...]:
 
 
 NOW = (
-    _stat("Episodes now", "Running Jobs.", f'sum(afresh_live_episodes{{{OWN}, state="running"}}) '
-          "or vector(0)"),
-    _stat("Packages at work", "Packages in phase Running or Queued.",
+    _stat("Running episodes", "Episodes whose Job runs.",
+          f'sum(afresh_live_episodes{{{OWN}, state="running"}}) or vector(0)'),
+    _stat("Active packages", "Packages in phase Running or Queued.",
           f'sum(afresh_packages{{{OWN}, phase=~"Running|Queued"}}) or vector(0)'),
-    _stat("Packages for a person", "Stalled, NeedsReview or Failed: a person must act.",
+    _stat("Packages that wait for a person", "Stalled, NeedsReview or Failed.",
           f'sum(afresh_packages{{{OWN}, phase=~"Stalled|NeedsReview|Failed"}}) or vector(0)'),
-    _stat("Gates closed", "Credentials whose provider refuses requests now.",
+    _stat("Closed gates", "Credentials whose provider refuses requests.",
           f'count(afresh_gate_open{{{NAMESPACE}}} == 0) or vector(0)'),
-    _stat("Cost of a day", "The cost of episodes that ended in the last 24 hours.",
+    _stat("Cost, 24 hours", "The cost of episodes that ended in the last 24 hours.",
           f"sum(increase(afresh_cost_usd_total{{{OWN}}}[1d]))", "currencyUSD"),
-    _stat("Overhead of a day", "The share of time outside setup, agent and acceptance command.",
+    _stat("Overhead, 24 hours", "The share of time outside setup, agent and acceptance command.",
           f'sum(increase(afresh_episode_seconds_total{{{OWN}, kind="overhead"}}[1d])) '
           f"/ sum(increase(afresh_episode_seconds_total{{{OWN}}}[1d]))", "percentunit"),
 )  # fmt: skip
 
 PACKAGES = (
-    Panel(title="Packages by phase", text="The existing packages.", stacked=True,
+    Panel(title="Packages by phase", text="All packages that exist.", stacked=True,
           queries=((f"sum by (phase) (afresh_packages{{{OWN}}})", "{{phase}}"),)),
-    Panel(title="Subtasks by phase", text="The subtasks of existing packages.", stacked=True,
+    Panel(title="Subtasks by phase", text="The subtasks of all packages that exist.", stacked=True,
           queries=((f"sum by (phase) (afresh_subtasks{{{OWN}}})", "{{phase}}"),)),
-    Panel(title="Packages by reason", text="By the reason of the condition Ready.",
+    Panel(title="Packages by reason", text="The reason of the condition Ready.",
           queries=((f"sum by (reason) (afresh_packages{{{OWN}}})", "{{reason}}"),)),
 )  # fmt: skip
 
 EPISODES = (
-    Panel(title="Outcomes of an hour", text="Episodes that ended, by outcome.", stacked=True,
+    Panel(title="Outcomes, 1 hour", text="Episodes that ended, by outcome.", stacked=True,
           queries=((f"sum by (outcome) (increase(afresh_episodes_total{{{OWN}}}[{HOUR}])) > 0",
                     "{{outcome}}"),)),
-    Panel(title="Success of an hour", text="The share of ended episodes, by class.",
+    Panel(title="Success rate, 1 hour", text="Successful share of ended episodes, by class.",
           unit="percentunit",
           queries=((f'sum by (agent_class) (increase(afresh_episodes_total{{{OWN}, '
                     f'outcome="Success"}}[{HOUR}])) / sum by (agent_class) '
                     f"(increase(afresh_episodes_total{{{OWN}}}[{HOUR}]))", "{{agent_class}}"),)),
-    Panel(title="Live episodes and limits", text="By class, with the limit of the class.",
+    Panel(title="Episodes and limits", text="Queued and running, by class, with its limit.",
           rare=True,
           queries=((f"sum by (agent_class, state) (afresh_live_episodes{{{OWN}}})",
                     "{{agent_class}} {{state}}"),
                    (f"afresh_agent_class_max_concurrent_episodes{{{CLASS}}}",
                     "{{agent_class}} limit"))),
     Panel(title="Episodes by runtime class",
-          text="Every episode is confined; one with a runtime class also runs in a sandbox.",
+          text="The share of the last day. A runtime class adds a sandbox, such as gVisor.",
           stacked=True, unit="percentunit",
           queries=((f"sum by (runtime_class) (increase(afresh_episodes_total{{{OWN}}}[1d])) "
                     f"/ ignoring (runtime_class) group_left () sum (increase("
                     f"afresh_episodes_total{{{OWN}}}[1d]))", "{{runtime_class}}"),)),
-    Panel(title="Packages by context mode", text="The share of the existing packages.",
+    Panel(title="Packages by context mode", text="The share of all packages that exist.",
           stacked=True, unit="percentunit",
           queries=((f"sum by (context_mode) (afresh_packages{{{OWN}}}) "
                     f"/ ignoring (context_mode) group_left () sum (afresh_packages{{{OWN}}})",
                     "{{context_mode}}"),)),
-    Panel(title="Exhausted contexts of a day", text="There should be none with fresh contexts.",
+    Panel(title="Exhausted contexts, 24 hours", text="With fresh contexts there should be none.",
           queries=((f'sum by (context_mode) (increase(afresh_episodes_total{{{OWN}, '
                     'outcome="ContextExhausted"}[1d]))', "{{context_mode}}"),)),
 )  # fmt: skip
@@ -114,15 +114,15 @@ TIMES = (
                     f"[{HOUR}]))", "{{phase}}"),)),
     Panel(title="Hand-over", text="From the end of one agent to the start of the next.", unit="s",
           queries=_quantiles("afresh_hand_over_seconds", CLASS)),
-    Panel(title="Agents' time", text="How long the agent of an episode works.", unit="s",
+    Panel(title="Agent time", text="How long the agent of an episode works.", unit="s",
           queries=_quantiles("afresh_episode_phase_seconds", f'{CLASS}, phase="agent"')),
 )  # fmt: skip
 
 MODELS = (
-    Panel(title="Tokens of an hour", text="Of ended episodes, by kind.", stacked=True,
+    Panel(title="Tokens, 1 hour", text="Tokens of ended episodes, by kind.", stacked=True,
           queries=((f"sum by (kind) (increase(afresh_tokens_total{{{OWN}}}[{HOUR}]))",
                     "{{kind}}"),)),
-    Panel(title="Cost of an hour", text="Of ended episodes, by class.", unit="currencyUSD",
+    Panel(title="Cost, 1 hour", text="Cost of ended episodes, by class.", unit="currencyUSD",
           queries=((f"sum by (agent_class) (increase(afresh_cost_usd_total{{{OWN}}}[{HOUR}]))",
                     "{{agent_class}}"),)),
     Panel(title="Gates", text="1: the credential may be used; 0: its provider refuses requests.",
@@ -134,14 +134,14 @@ MODELS = (
 # The kubelets' metrics of running episodes, at /metrics/cadvisor; all but the limit are also at
 # /metrics/resource. If both are scraped, the expressions use one of them.
 PODS = (
-    Panel(title="Memory of agents", text="Working set of the ten largest.", unit="bytes",
+    Panel(title="Agents' memory", text="Working set of the ten largest.", unit="bytes",
           rare=True,
           queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
                     f"{OURS}))", "{{namespace}} {{pod}}"),)),
-    Panel(title="CPU of agents", text="Cores used by the ten largest.", rare=True,
+    Panel(title="Agents' CPU", text="Cores used by the ten busiest.", rare=True,
           queries=((f"topk(10, max by ({POD}) (rate(container_cpu_usage_seconds_total{{{AGENT}}}"
                     f"[{RANGE}]) {OURS}))", "{{namespace}} {{pod}}"),)),
-    Panel(title="Memory of agents relative to their limit",
+    Panel(title="Agents' memory, share of the limit",
           text="At 1 the agent is killed, and the episode ends as OutOfMemory.",
           unit="percentunit", rare=True,
           queries=((f"topk(10, max by ({POD}) (container_memory_working_set_bytes{{{AGENT}}} "
@@ -150,21 +150,21 @@ PODS = (
 )  # fmt: skip
 
 OPERATOR_ITSELF = (
-    Panel(title="Steps of the loop", text="By result.", unit="ops",
+    Panel(title="Steps of the loop", text="Steps by result.", unit="ops",
           queries=((f"sum by (result) (rate(controller_runtime_reconcile_total{{{LOOP}}}"
                     f"[{RANGE}]))", "{{result}}"),)),
-    Panel(title="Time of a step", text="How long one step of the loop takes.", unit="s",
+    Panel(title="Duration of a step", text="How long one step of the loop takes.", unit="s",
           queries=_quantiles("controller_runtime_reconcile_time_seconds", LOOP)),
-    Panel(title="Queue", text="Packages that wait for a worker, and workers at work.",
+    Panel(title="Queue", text="Packages that wait for a worker, and busy workers.",
           queries=((f"sum(workqueue_depth{{{LOOP}}})", "waiting"),
-                   (f"sum(controller_runtime_active_workers{{{LOOP}}})", "at work"),
+                   (f"sum(controller_runtime_active_workers{{{LOOP}}})", "busy"),
                    (f"sum(controller_runtime_max_concurrent_reconciles{{{LOOP}}})", "workers"))),
-    Panel(title="Wait in the queue", text="How long a package waits for a worker.", unit="s",
+    Panel(title="Time in the queue", text="How long a package waits for a worker.", unit="s",
           queries=_quantiles("workqueue_queue_duration_seconds", LOOP)),
     Panel(title="Requests to the API server", text="By status code, without watches.", unit="reqps",
           queries=((f"sum by (code) (rate(rest_client_requests_total[{RANGE}]) * {OPERATOR})",
                     "{{code}}"),)),
-    Panel(title="Memory of the operator", text="Resident, by replica.", unit="bytes",
+    Panel(title="Operator's memory", text="Resident memory, by replica.", unit="bytes",
           queries=((f"process_resident_memory_bytes * {OPERATOR}", "{{instance}}"),)),
 )  # fmt: skip
 

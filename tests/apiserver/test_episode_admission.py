@@ -30,9 +30,9 @@ PEOPLE = {
     "adam": ("admin", "edit", "view"),
 }
 REFUSAL = "are those of an episode"
-STAYS = "stays as it was made"
-NOT_CONNECTED = "is an episode's, into which nobody connects"
-NO_TOKEN = "a token for the audience afresh is for pods of episodes alone"
+STAYS = "spec, owners and finalizers cannot be changed"
+NOT_CONNECTED = "is an episode's, and nobody may connect to it"
+NO_TOKEN = "only the kubelet may request a token for the audience afresh"
 WANTED = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
           "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")  # fmt: skip
 

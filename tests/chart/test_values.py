@@ -27,20 +27,21 @@ REFUSED = [
     pytest.param('operator.replicas="2"', "'replicas' not allowed", id="known elsewhere"),
     pytest.param(
         'operator.podLabels={"app.kubernetes.io/instance":"x"}',
-        "podLabels has app.kubernetes.io/instance, which is the chart's own label: remove it.",
+        "podLabels has app.kubernetes.io/instance, which is a label of the chart: remove it.",
         id="a label that is the chart's own",
     ),
     pytest.param('namespaces=["Team_A"]', "'/namespaces/0'", id="a namespace that is none"),
     pytest.param('namespaces="team-a"', "got string, want array", id="a namespace, no list"),
     pytest.param(
         'namespaces=["team-a",""]',
-        "namespaces has an empty name beside others: remove it.",
+        "namespaces has an empty name: remove it.",
         id="a namespace without a name",
     ),
     pytest.param('fullnameOverride="A.b"', "'/fullnameOverride'", id="a name with a dot"),
     pytest.param(
         f'fullnameOverride="{"a" * 50}"\nnameOverride="{"b" * 20}"',
-        "has more than 63 letters, which a Service may not have: set a shorter fullnameOverride.",
+        "has more than 63 characters, which is too long for a Service: set a shorter "
+        "fullnameOverride.",
         id="a name that is too long",
     ),
     pytest.param(
@@ -56,7 +57,7 @@ REFUSED = [
     pytest.param('commonLabels={"team":"a b"}', "'/commonLabels/team'", id="a label's value"),
     pytest.param(
         'commonLabels={"app.kubernetes.io/name":"x"}',
-        "commonLabels has app.kubernetes.io/name, which is the chart's own label: remove it.",
+        "commonLabels has app.kubernetes.io/name, which is a label of the chart: remove it.",
         id="a common label that is the chart's own",
     ),
     pytest.param(
@@ -96,8 +97,8 @@ REFUSED = [
     ),
     pytest.param(
         "serviceAccount.create=false",
-        "serviceAccount.create is false, and there is no name: name the ServiceAccount that exists "
-        "in serviceAccount.name.",
+        "serviceAccount.create is false, but serviceAccount.name is empty: set it to the name of "
+        "the existing ServiceAccount.",
         id="no account",
     ),
     pytest.param('serviceAccount.name="A b"', "'/serviceAccount/name'", id="an account's name"),

@@ -19,5 +19,7 @@ def with_version(text: str, version: str) -> str:
 
 
 def pages(directory: Path) -> list[Path]:
-    """Return the pages that have examples: those of docs/, and the README beside it."""
-    return [directory.parent / "README.md", *sorted(directory.rglob("*.md"))]
+    """Return the files with examples: the pages of docs/, the README and the charts' Chart.yaml."""
+    root = directory.parent
+    charts = sorted(root.glob("charts/*/Chart.yaml"))
+    return [root / "README.md", *sorted(directory.rglob("*.md")), *charts]

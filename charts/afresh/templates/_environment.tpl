@@ -1,9 +1,9 @@
-{{- /* The operator's settings. */}}
+{{- /* The operator's environment variables. */}}
 {{- define "afresh.environment" -}}
 {{- $name := include "afresh.name" . -}}
 - name: AFRESH_RUNNER_IMAGE
   value: {{ include "afresh.image" (dict "root" . "name" "runner" "reference" .Values.runner.image) }}
-# The Service's address from the environment that the kubelet gives: runners need no DNS.
+# The kubelet sets the variable with the Service's address, so runners need no DNS for it.
 - {name: AFRESH_REPORT_URL, value: "https://$({{ $name | upper | replace "-" "_" }}_SERVICE_HOST):8080/v1/report"}
 - {name: AFRESH_REPORT_SECRET, value: {{ include "afresh.reportSecret" . }}}
 - {name: AFRESH_NAMESPACES, value: {{ include "afresh.namespaces" . | fromJsonArray | join "," | quote }}}

@@ -1,13 +1,14 @@
-{{- /* In CEL: whether the user may make episodes, and whether he may make their pods. */}}
+{{- /* In CEL: whether the user may create episodes' Jobs (mayRun) and their pods (mayMakePods). */}}
 {{- define "afresh.mayRun" -}}
 authorizer.group("afresh.dev").resource("episodes").namespace(request.namespace).check("run").allowed()
 {{- end }}
 {{- define "afresh.mayMakePods" -}}
 authorizer.group("batch").resource("jobs").subresource("status").namespace(request.namespace).check("update").allowed()
 {{- end }}
-{{- /* Variables on the metadata in the lists `new` and `old`: whose it is, and whether it stays. */}}
+{{- /* Variables about the metadata in the lists `new` and `old`: whether they belong to an episode, and
+what of them has changed. */}}
 {{- define "afresh.episodeVariables" -}}
-# A trial of an image has an Order too.
+# The pod of `afresh conformance` has an Order too, but is no episode.
 - name: isEpisode
   expression: >-
     (variables.new + variables.old).exists(m, "afresh.dev/package" in m.?labels.orValue({}) ||
@@ -22,11 +23,11 @@ authorizer.group("batch").resource("jobs").subresource("status").namespace(reque
 - name: isSame
   expression: >-
     {{ include "afresh.keeps" (include "afresh.isOurs" .) }}
-# By these the Job controller counts its pods, and a queue knows its Jobs.
+# The Job controller counts its pods by these keys, and Kueue finds its Jobs by them.
 - name: isCounted
   expression: >-
     {{ include "afresh.keeps" (include "afresh.isCounted" .) }}
-# Others' words alone may differ.
+# Only labels and annotations of other programs may differ.
 - name: isWhole
   expression: >-
     oldObject != null && variables.isSame && variables.isCounted && object.spec == oldObject.spec &&
@@ -34,7 +35,7 @@ authorizer.group("batch").resource("jobs").subresource("status").namespace(reque
     oldObject.metadata.?ownerReferences.orValue([]) &&
     object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([])
 {{- end }}
-{{- /* In CEL: whether all words whose key `k` is of a kind are there as they were. */}}
+{{- /* In CEL: whether all labels and annotations whose key `k` meets a condition are unchanged. */}}
 {{- define "afresh.keeps" -}}
 size(variables.newWords) == size(variables.oldWords) && [0, 1, 2, 3, 4, 5, 6, 7].all(i,
     i >= size(variables.newWords) ||

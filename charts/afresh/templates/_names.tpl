@@ -1,24 +1,25 @@
-{{- /* At the head of every name. */}}
+{{- /* The first part of every name. */}}
 {{- define "afresh.head" -}}
 {{ .Values.fullnameOverride | default .Release.Name }}
 {{- end }}
-{{- /* What everything that belongs to the operator is called. */}}
+{{- /* The name of the operator's objects. */}}
 {{- define "afresh.name" -}}
 {{ include "afresh.head" . }}-{{ .Values.nameOverride | default "operator" }}
 {{- end }}
-{{- /* The Secret with the key that all operators share. */}}
+{{- /* The Secret with the keys that all replicas share. */}}
 {{- define "afresh.reportSecret" -}}
 {{ include "afresh.name" . }}-reports
 {{- end }}
 {{- define "afresh.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "afresh.name" .) }}
 {{- end }}
-{{- /* The namespaces that are served, as JSON; none: all. `--set namespaces={}` is one empty name. */}}
+{{- /* The served namespaces as a JSON list; an empty list means all. `--set namespaces={}` gives one empty name. */}}
 {{- define "afresh.namespaces" -}}
 {{ .Values.namespaces | default list | compact | toJson }}
 {{- end }}
-{{- /* Those of them that are not there, or not for long, as JSON: nothing can be made in them. Without
-a cluster there is nothing to see, and the release's own may be made along with it. */}}
+{{- /* The served namespaces that do not exist or are being deleted, as a JSON list: no Role can be created
+in them. Without a cluster the list is empty. The release's namespace is never in it, because Helm may
+create it. */}}
 {{- define "afresh.missing" -}}
 {{- $missing := list }}
 {{- if lookup "v1" "Namespace" "" "default" }}
@@ -29,7 +30,7 @@ a cluster there is nothing to see, and the release's own may be made along with 
 {{- end }}
 {{- toJson $missing }}
 {{- end }}
-{{- /* Of the chart's objects without a component of their own. */}}
+{{- /* The labels of the operator's objects. */}}
 {{- define "afresh.labels" -}}
 {{ include "afresh.labelsOf" (dict "root" . "own" (include "afresh.selector" . | fromYaml)) }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -39,35 +40,35 @@ app.kubernetes.io/name: afresh
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end }}
-{{- /* The labels `own` and those of all objects. */}}
+{{- /* The labels `own` and commonLabels. */}}
 {{- define "afresh.labelsOf" -}}
 {{ merge (dict) .own (.root.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
-{{- /* The annotations `own` and those of all objects, where there are any. */}}
+{{- /* The annotations `own` and commonAnnotations, if there are any. */}}
 {{- define "afresh.annotations" -}}
 {{- with merge (dict) (.own | default dict) (.root.Values.commonAnnotations | default dict) }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
-{{- /* Labels and annotations of an object's metadata. */}}
+{{- /* The labels and annotations of one of the operator's objects. */}}
 {{- define "afresh.metadata" -}}
 labels: {{- include "afresh.labels" . | nindent 2 }}
 {{- include "afresh.annotations" (dict "root" .) }}
 {{- end }}
-{{- /* An image of the project's, by its name, unless the whole reference is given. */}}
+{{- /* The reference of the image `name` from image.registry, unless `reference` is set. */}}
 {{- define "afresh.image" -}}
 {{- $image := .root.Values.image }}
 {{- .reference | default (printf "%s/%s:%s" $image.registry .name ($image.tag | default .root.Chart.AppVersion)) }}
 {{- end }}
-{{- /* The image of an AgentClass of the values: `class`. */}}
+{{- /* The image of `class`, an entry of agentClasses. */}}
 {{- define "afresh.agentImage" -}}
 {{ include "afresh.image" (dict "root" .root "name" (printf "agent-%s" (lower .class.adapter)) "reference" .class.image) }}
 {{- end }}
-{{- /* The class whose image asks the scripted model. */}}
+{{- /* The entry whose image the scripted model's AgentClass uses. */}}
 {{- define "afresh.scriptedClass" -}}
 {{ dict "adapter" "Claude" "image" (dig "image" "" (.Values.agentClasses.claude | default dict)) | toYaml }}
 {{- end }}
-{{- /* The images of the release that no registry has, by their names, as JSON. */}}
+{{- /* The images of the release whose registry is localhost, as a JSON list. */}}
 {{- define "afresh.localImages" -}}
 {{- $all := list
   (include "afresh.image" (dict "root" . "name" "operator" "reference" .Values.operator.image))

@@ -1,4 +1,4 @@
-{{- /* What the operator may do in the namespaces that it serves: exactly what it does. */}}
+{{- /* The operator's rights in the served namespaces: exactly those that it uses. */}}
 {{- define "afresh.rules" -}}
 - apiGroups: [afresh.dev]
   resources: [workpackages]
@@ -12,7 +12,7 @@
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]
-# The admission policies know by this verb who may make an episode's Job.
+# The admission policies let only those create an episode's Job who have this verb.
 - apiGroups: [afresh.dev]
   resources: [episodes]
   verbs: [run]
@@ -22,12 +22,12 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
-# Why a pod does not start is told in Events alone.
+# Only Events say why a pod does not start.
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create]
 {{- end }}
-{{- /* And outside of any namespace. */}}
+{{- /* The operator's rights on cluster-wide objects. */}}
 {{- define "afresh.clusterRules" -}}
 - apiGroups: [afresh.dev]
   resources: [agentclasses]
@@ -39,14 +39,14 @@
   resources: [tokenreviews]
   verbs: [create]
 {{- end }}
-{{- /* And in its own namespace, where operators take turns by a Lease that the chart makes. */}}
+{{- /* The operator's rights on the Lease in its own namespace, which the chart creates. */}}
 {{- define "afresh.leaseRules" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [{{ include "afresh.name" . }}]
   verbs: [get, patch]
 {{- end }}
-{{- /* And the one Secret that it reads, which holds the key of its Report endpoint. */}}
+{{- /* The operator's rights on its own Secret, the only one that it reads. */}}
 {{- define "afresh.secretRules" -}}
 - apiGroups: [""]
   resources: [secrets]
