@@ -53,12 +53,12 @@ def test_check_of_a_cluster_without_an_operator_fails_and_says_what_to_do(
     assert done.stdout.endswith("A check has failed.\n")
     assert "operator           fail      There is no operator on this cluster:" in done.stdout
     assert {name: level for name, (level, _) in found.items()} == {
-        "kubernetes": "pass", "crds": "pass", "operator": "fail", "rights to look": "pass",
+        "kubernetes": "pass", "crds": "pass", "operator": "fail", "rights to read": "pass",
         "rights to write": "pass", "registries": "pass", "image pulls": "pass",
         "admission": "pass", "network policies": "unknown",
     }  # fmt: skip
     assert found["crds"][1] == f"The CRDs are those of version {__version__}."
-    assert found["admission"][1] == f"The cluster takes an episode's pod and Job in {namespace}."
+    assert found["admission"][1] == f"The cluster accepts an episode's pod and Job in {namespace}."
 
 
 def test_check_leaves_nothing_behind(afresh: Afresh, kubectl: Kubectl, namespace: str) -> None:
@@ -95,7 +95,7 @@ def test_check_sees_an_operator_that_is_not_ready_its_version_and_its_images(
     assert "localhost/afresh/operator:1" in down["registries"][1]
     assert "registry.example.com" not in down["registries"][1]
     assert old["operator"][0] == "warn"
-    assert f"is of version 0.0.1 and this command of {__version__}" in old["operator"][1]
+    assert f"has version 0.0.1, and this command has version {__version__}:" in old["operator"][1]
     assert version["operator"] == "0.0.1"
 
 
@@ -221,14 +221,14 @@ def test_check_by_somebody_with_few_rights_says_what_is_unknown(
     before = rows(run_afresh("check", "--pre", "-o", "json", "--kubeconfig", theirs).stdout)
 
     assert {name: level for name, (level, _) in found.items()} == {
-        "kubernetes": "pass", "crds": "unknown", "operator": "unknown", "rights to look": "warn",
+        "kubernetes": "pass", "crds": "unknown", "operator": "unknown", "rights to read": "warn",
         "rights to write": "warn", "registries": "unknown", "image pulls": "unknown",
         "admission": "unknown", "network policies": "unknown",
     }  # fmt: skip
     assert found["rights to write"][1].startswith(
         "You may not create workpackages.afresh.dev (a new package); patch"
     )
-    assert "list workpackages" not in found["rights to look"][1]
+    assert "list workpackages" not in found["rights to read"][1]
     assert before["rights to install"][0] == "fail"
     assert "create clusterroles.rbac.authorization.k8s.io" in before["rights to install"][1]
 
@@ -244,7 +244,7 @@ def test_check_before_an_install_names_older_crds_and_a_namespace_that_is_not_th
     assert done.returncode == 1
     assert found["crds"][0] == "warn"
     assert found["names"][0] == "pass"
-    assert found["rights to install"] == ("pass", "You have all of them.")
+    assert found["rights to install"] == ("pass", "You have all rights that are needed.")
     assert found["admission"] == (
         "fail",
         "There is no namespace not-there: create it, or name one with -n.",

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from afresh import __version__
-from tests.api.manifests import entry
+from tests.api.manifests import entry, minimal_class
 from tests.apiserver.commands import Afresh, apply, run_afresh, set_status
 from tests.apiserver.kubectl import Kubectl
 
@@ -49,6 +49,18 @@ def test_get_prints_objects_as_they_are_stored(
     assert one == want
     assert (many["kind"], many["items"]) == ("List", [want])
     assert afresh("get", "-o", "name").stdout == "workpackage.afresh.dev/demo\n"
+
+
+def test_get_finds_a_class_whose_name_has_a_dot(
+    afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    kubectl.apply(minimal_class("claude.v2"), namespace)
+    try:
+        done = afresh("get", "classes", "claude.v2", "-o", "name")
+    finally:
+        kubectl("delete", "ac", "claude.v2")
+
+    assert (done.stdout, done.stderr) == ("agentclass.afresh.dev/claude.v2\n", "")
 
 
 def test_get_and_status_show_only_what_has_the_labels(

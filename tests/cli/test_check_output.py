@@ -1,11 +1,13 @@
 """How `check` writes its findings, and the oldest Kubernetes that it lets pass."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from afresh.cli.check.findings import CheckFinding, CheckFindings, CheckLevel
+from afresh.cli.check.rights import INSTALL
 from afresh.cli.check.run import lines
 from afresh.cli.check.software import OLDEST
 
@@ -40,3 +42,12 @@ def test_the_oldest_kubernetes_is_that_of_the_charts(chart: str):
     text = (ROOT / "charts" / chart / "Chart.yaml").read_text()
 
     assert yaml.safe_load(text)["kubeVersion"] == ">={}.{}.0-0".format(*OLDEST)
+
+
+def test_the_rights_to_install_are_those_for_every_kind_that_the_charts_create():
+    folder = ROOT / "deploy" / "manifests"
+    files = [folder / "operator" / "operator.yaml", folder / "namespaced" / "operator.yaml"]
+    kinds = {item["kind"] for file in files for item in yaml.safe_load_all(file.read_text())}
+
+    asked = {resource.plural for _, resource, _ in INSTALL}
+    assert {re.sub("ys$", "ies", f"{kind.lower()}s") for kind in kinds} <= asked

@@ -172,7 +172,8 @@ def test_retry_of_a_stalled_package_runs_what_waits_for_a_person_too():
     [
         pytest.param(
             "A", False,
-            "token-auth: A is asked to stop. afresh suspend token-auth keeps it from going on.",
+            "token-auth: A is asked to stop. To stop it from continuing, run afresh"
+            " suspend token-auth.",
             id="one runs",
         ),
         pytest.param("A", True, "token-auth: A is asked to stop.", id="suspended"),

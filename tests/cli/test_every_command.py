@@ -110,7 +110,7 @@ def test_name_that_no_package_can_have_is_bad_use(name: str):
 
     assert (code, out) == (2, "")
     assert is_one_sentence(err), err
-    assert '"p/status" is no package\'s name' in err
+    assert '"p/status" is not the name of a package' in err
 
 
 @pytest.mark.parametrize("name", ["compare", "copy"])
@@ -118,7 +118,7 @@ def test_second_package_of_a_command_must_be_a_name_too(name: str):
     code, _, err = run(name, "a", "b?c")
 
     assert code == 2
-    assert '"b?c" is no package\'s name' in err
+    assert '"b?c" is not the name of a package' in err
 
 
 def test_reason_that_there_is_not_is_bad_use_and_the_reasons_are_named():

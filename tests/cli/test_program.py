@@ -220,8 +220,11 @@ BAD_USE = [
     pytest.param(("skip", "p"), "error: Missing argument 'SUBTASK...'; see afresh skip --help.\n",
                  id="argument missing"),
     pytest.param(("skip", "p/status", "A"), 'error: Invalid value for \'PACKAGE\': "p/status" is'
-                 ' no package\'s name: it has lower-case letters, digits and "-"; see afresh skip'
-                 " --help.\n", id="path for a name"),
+                 ' not the name of a package: use lower-case letters, digits and "-"; see afresh'
+                 " skip --help.\n", id="path for a name"),
+    pytest.param(("get", "classes", "a/b"), "error: Invalid value for '[NAME]': \"a/b\" is not the"
+                 " name of an object: use lower-case letters, digits, \"-\" and \".\"; see afresh"
+                 " get --help.\n", id="path for the name of an object"),
     pytest.param(("report", "p", "-n", "a?b"), "error: Invalid value for '-n' / '--namespace':",
                  id="query for a name"),
     pytest.param(("guide", "p", "A", "x" * 501), "error: The directive has 501 characters, and 500"
@@ -231,10 +234,10 @@ BAD_USE = [
                  " needs it; see afresh conformance --help.\n", id="command without its adapter"),
     pytest.param(("conformance", "x", "--adapter", "Command"), "error: COMMAND is for --adapter"
                  " Command, which needs it;", id="adapter without its command"),
-    pytest.param(("conformance", "an image"), 'error: Invalid value for \'IMAGE\': "an image" is no'
-                 " image reference, such as registry.example.com/team/agent:1.0;", id="no image"),
+    pytest.param(("conformance", "an image"), 'error: Invalid value for \'IMAGE\': "an image" is'
+                 " not an image reference: write one such as registry.example.com/team/agent:1.0;", id="no image"),
     pytest.param(("conformance", "x", "--pull-secret", "a/b"), "error: Invalid value for"
-                 " '--pull-secret': \"a/b\" is no Secret's name:", id="no Secret's name"),
+                 " '--pull-secret': \"a/b\" is not the name of a Secret:", id="no Secret's name"),
     pytest.param(("status", "p", "-A"), "error: PACKAGE names one package: leave out -A, or"
                  " PACKAGE; see afresh status --help.\n", id="one package of all namespaces"),
     pytest.param(("logs", "p", "--attempt", "1"), "error: --attempt needs a SUBTASK: each counts"

@@ -11,17 +11,18 @@ from afresh.cli.requests import Place, TableForm, ValueForm
 
 @click.command()
 @on_a_cluster
-@click.option("--pre", is_flag=True, help="Before an install: can Afresh be installed here?")
+@click.option("--pre", is_flag=True, help="Check a cluster before an install.")
 @written_as(TableForm.TABLE)
 def check(place: Place, pre: bool, form: TableForm) -> int:
     """Check whether Afresh works on this cluster.
 
-    It checks the version of the cluster, the CRDs, the operator, your rights, the images, whether
-    an operator serves the namespace, whether the namespace accepts an episode's pod, and whether
-    NetworkPolicies are enforced. It changes nothing: the pod is created in a dry run. A check whose
-    facts you may not read is "unknown".
-    With --pre it checks what an install needs: name the namespace of the packages with -n. The
-    exit code is 1 if a check fails.
+    It checks the version of the cluster, the CRDs, the operator, your rights, the images,
+    whether an operator serves the namespace, whether the namespace accepts an episode's pod, and
+    whether NetworkPolicies are enforced. It changes nothing: the pod is created in a dry run. The
+    result is "unknown" if you may not read what a check needs. The exit code is 1 if a check fails.
+
+    With --pre it checks whether you can install Afresh into the namespace afresh-system, and
+    whether the namespace of -n can have packages.
 
     \b
     Example: afresh check -n team-a
@@ -42,10 +43,9 @@ def check(place: Place, pre: bool, form: TableForm) -> int:
 def version(place: Place, client: bool, form: ValueForm) -> None:
     """Print the version of this command and of what is installed.
 
-    What is installed is the operator and the CRDs; the cluster's version is printed too.
-
-    Where the cluster gives no answer within 5 seconds, standard error says why, and only the
-    version of this command is printed. `afresh --version` asks no cluster.
+    It prints the versions of the operator, the CRDs and Kubernetes on the cluster.
+    If the cluster does not answer within 5 seconds, only the version of this command is printed,
+    and standard error says why. `afresh --version` asks no cluster.
 
     \b
     Example: afresh version

@@ -36,7 +36,7 @@ MAX_DIRECTIVE = 500
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="afresh %(version)s")
 def afresh() -> None:
-    """See the state of WorkPackages, and answer what they ask of people.
+    """Show the state of WorkPackages, and answer those that wait for a person.
 
     \b
     Example: afresh status token-auth -n team-a
@@ -80,8 +80,9 @@ def _directive(_context: click.Context, _parameter: click.Parameter, text: str) 
 def guide(target: Target, subtask: str, directive: str, form: ChangeForm) -> None:
     """Give SUBTASK of PACKAGE one more directive, and run it again.
 
-    The directive says in the present tense what is to be done. It is added to the guidance of the
-    subtask, whose revision rises by one. The lines to copy into a manifest kept in git are printed.
+    Write the directive in the present tense: it says what to do. The command adds it to the
+    subtask's guidance and raises the subtask's revision by one. If you keep the manifest in git,
+    copy the lines that the command prints.
 
     \b
     Example: afresh guide token-auth T004 "Use JWT, signed with the key."
@@ -118,10 +119,10 @@ def retry(
 ) -> None:
     """Run each SUBTASK of PACKAGE again.
 
-    The revision of each rises by one, and its skip becomes false. Without a SUBTASK, all that wait
-    for a person run again, and a stalled package is asked to continue. --because is kept with the
-    subtask's record and counted by `afresh compare`; agents do not see it. kubectl can ask a
-    stalled package to continue too:
+    The command raises the revision of each by one and sets its skip to false. Without SUBTASK, all
+    subtasks that wait for a person run again, and a stalled package tries to continue. The reason
+    of --because is kept in the subtask's record, and `afresh compare` counts it; agents do not see
+    it. To let a stalled package try to continue with kubectl:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
@@ -164,7 +165,8 @@ def cancel(target: Target, form: ChangeForm) -> None:
     """Stop the agents of PACKAGE that run now.
 
     This does not count as a failure. The package continues with a fresh agent, unless it is
-    suspended. The operator's answer is .status.lastHandledCancel. The same with kubectl:
+    suspended. After the operator has handled the request, .status.lastHandledCancel has the
+    request's value. The same with kubectl:
 
     \b
       kubectl annotate --overwrite wp token-auth -n team-a \\
@@ -182,9 +184,9 @@ def cancel(target: Target, form: ChangeForm) -> None:
 def report(target: Target, form: Form) -> None:
     """Report the state of PACKAGE and what waits for a person.
 
-    It also shows time, tokens and cost, and what agents noted on the branch. The branch is read
-    with your own git and its credentials. The HTML page is one file that needs no network and no
-    script: a timeline of the episodes, tokens and cost by subtask, and how each attempt ended.
+    It also shows time, tokens and cost, and the agents' notes on the branch, which it reads with
+    your own git and its credentials. The HTML page is one file that needs no network and no script.
+    It has a timeline of the episodes, tokens and cost by subtask, and how each attempt ended.
 
     \b
     Example: afresh report token-auth -n team-a
@@ -204,9 +206,8 @@ def report(target: Target, form: Form) -> None:
 def compare(target: Target, other: str, form: ComparisonForm) -> None:
     """Compare PACKAGE with OTHER: results, time, tokens and cost.
 
-    It is meant for the same package done in two context modes, and says so where the two were not
-    asked for the same. Review rejections and hallucination reports are those of
-    `afresh retry --because`.
+    Use it for one package that was done in two context modes. It lists other differences between
+    the two specs. Review rejections and hallucination reports come from `afresh retry --because`.
 
     \b
     Example: afresh compare token-auth token-auth-persistent
@@ -228,8 +229,8 @@ def compare(target: Target, other: str, form: ComparisonForm) -> None:
 def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
     """Make a second package NAME that asks for the same work.
 
-    The copy works on a branch of its own, from the same baseRef, and knows nothing of what came of
-    PACKAGE: raised revisions are left out. `afresh compare` puts the two side by side.
+    The copy has a branch of its own, from the same baseRef. Raised revisions are not copied. When
+    both have ended, compare them with `afresh compare`.
 
     \b
     Example: afresh copy token-auth token-auth-persistent --mode Persistent
@@ -247,9 +248,9 @@ def copy(target: Target, name: str, mode: str | None, form: ChangeForm) -> None:
 def conformance(place: Place, trial: Trial, form: TableForm) -> int:
     """Test whether agents can work in IMAGE.
 
-    docs/how-to/agent-images.md has the requirements. A pod with the agent's container as in an
-    episode runs for up to 8 minutes and is deleted. No key and no repository is needed. The exit
-    code is 1 if a MUST is not met.
+    docs/how-to/agent-images.md has the requirements. The command runs a pod with the same agent
+    container as in an episode, for up to 8 minutes, and deletes it. It needs no key and no
+    repository. The exit code is 1 if a MUST is not met.
 
     \b
     Example: afresh conformance registry.example.com/team-a/claude:7

@@ -141,13 +141,13 @@ def _suspend(request: Suspend, package: WorkPackage) -> Edit:
     if package.spec.suspend is wanted:
         state = "is suspended already" if wanted else "is not suspended"
         return Edit(message=f"{name} {state}.")
-    done = "is suspended: running episodes may end, and no new one starts" if wanted else "goes on"
+    suspended = "is suspended: running episodes may end, and no new one starts"
     return Edit(
         operations=(
             {"op": "test", "path": "/spec/suspend", "value": _stored(package.spec, "suspend")},
             {"op": "add", "path": "/spec/suspend", "value": wanted},
         ),
-        message=f"{name} {done}.",
+        message=f"{name} {suspended if wanted else 'continues'}.",
         lines={"spec": {"suspend": wanted}},
     )
 
@@ -157,11 +157,11 @@ def _cancel(package: WorkPackage, now: datetime) -> Edit:
     verb = "is" if len(running) == 1 else "are"
     stopped = f"{', '.join(running)} {verb} asked to stop"
     what = stopped if any(running) else "nothing was running just now"
-    goes_on = "" if package.spec.suspend else f" afresh suspend {name} keeps it from going on."
+    remedy = f" To stop it from continuing, run afresh suspend {name}."
     annotations = {CANCEL_ANNOTATION: _stamp(now)}
     return Edit(
         operations=_annotate(package, annotations),
-        message=f"{name}: {what}.{goes_on}",
+        message=f"{name}: {what}.{'' if package.spec.suspend else remedy}",
         annotations=annotations,
     )
 

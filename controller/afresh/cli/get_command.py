@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from afresh.cli.looks import GetForm, GetLook, Kind
-from afresh.cli.options import object_name, on_a_cluster, selected_by_labels, written_as
+from afresh.cli.options import any_object_name, on_a_cluster, selected_by_labels, written_as
 from afresh.cli.requests import Place
 
 _KINDS = {
@@ -40,7 +40,7 @@ class _KindName(click.ParamType[Kind]):
 
 @click.command()
 @click.argument("kind", type=_KindName(), default=Kind.WORK_PACKAGES)
-@click.argument("name", required=False, callback=object_name)
+@click.argument("name", required=False, callback=any_object_name)
 @on_a_cluster
 @click.option("-A", "--all-namespaces", is_flag=True, help="The objects of all namespaces.")
 @selected_by_labels

@@ -18,7 +18,8 @@ _SECRET = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 def _reference(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     if not _IMAGE.fullmatch(text):
         raise click.BadParameter(
-            f'"{text}" is no image reference, such as registry.example.com/team/agent:1.0.'
+            f'"{text}" is not an image reference: write one such as'
+            " registry.example.com/team/agent:1.0."
         )
     return text
 
@@ -29,7 +30,8 @@ def _secrets(
     for name in names:
         if not _SECRET.fullmatch(name):
             raise click.BadParameter(
-                f'"{name}" is no Secret\'s name: it has lower-case letters, digits, "-" and ".".'
+                f'"{name}" is not the name of a Secret: use lower-case letters, digits,'
+                ' "-" and ".".'
             )
     return names
 

@@ -6,7 +6,15 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from afresh.cli.looks import Awaited, LogLook, Output, StatusForm, StatusLook, WaitLook
+from afresh.cli.looks import (
+    Awaited,
+    LogLook,
+    ManifestForm,
+    Output,
+    StatusForm,
+    StatusLook,
+    WaitLook,
+)
 from afresh.cli.names import complete_subtasks
 from afresh.cli.options import (
     AsWritten,
@@ -81,16 +89,19 @@ def status(
 @about_a_package
 @click.argument("subtask", required=False, shell_complete=complete_subtasks)
 @click.option("-f", "--follow", is_flag=True, help="Continue until the package ends.")
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Default: the last one.")
+@click.option(
+    "--attempt", type=click.IntRange(min=1), metavar="N", help="Its number. Default: the last."
+)
 @written_as(Output.TEXT)
 def logs(
     target: Target, subtask: str | None, follow: bool, attempt: int | None, form: Output
 ) -> None:
     """Show the log of an episode, or follow them all with -f.
 
-    Without SUBTASK it is the episode that runs now, or else the one that ran last. The log comes
-    from the pod; when that is gone, the lines are those that the status keeps. Standard error says
-    which. With -f the logs of further episodes follow, until the package or SUBTASK ends.
+    Without SUBTASK, this is the episode that runs now, or otherwise the last one. The log comes
+    from the pod. After the pod is deleted, only the last lines are left, in the status. Standard
+    error says where the lines come from. With -f the logs of later episodes follow, until PACKAGE
+    or SUBTASK ends.
 
     \b
     Example: afresh logs -f token-auth
@@ -108,8 +119,8 @@ def logs(
 def explain(target: Target, form: Output) -> None:
     """Explain why PACKAGE is in its state, and what to do.
 
-    It shows what the operator would do next: it reads with your rights what the operator reads,
-    decides by the same rules, and changes nothing. What you may not see is named.
+    It reads what the operator reads, with your rights, and applies the same rules, so it also shows
+    what the operator would do next. It changes nothing, and names what you may not read.
 
     \b
     Example: afresh explain token-auth
@@ -139,23 +150,23 @@ def explain(target: Target, form: Output) -> None:
 )
 @written_as(Output.TEXT)
 def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> int:
-    """Wait until PACKAGE has succeeded, or is in another phase.
+    """Wait until PACKAGE has succeeded, or reaches another phase.
 
     The exit code says how the package ended:
 
     \b
-      0    it is in the awaited phase
-      1    the cluster could not be asked, or there is no such package
-      2    wrong use
-      3    NeedsReview: a person has to look
+      0    it is in the phase that was waited for
+      1    the package does not exist, or the cluster did not answer
+      2    the command was used wrongly
+      3    NeedsReview: a person must answer
       4    Failed: the budget or the episodes are used up
-      5    Stalled for 5 seconds: something has to be corrected
-      6    deleted
-      7    Succeeded, where something else was awaited
+      5    Stalled for 5 seconds: something must be corrected
+      6    it was deleted
+      7    Succeeded, but --for names another phase
       8    Suspended for 5 seconds: nothing starts until it is resumed
-      124  the time limit has passed
+      124  the time of --timeout has passed
 
-    A phase counts once the operator has looked at the last edit.
+    A phase counts only after the operator has handled the last edit.
 
     \b
     Example: afresh wait token-auth --timeout 2h
@@ -168,8 +179,8 @@ def wait(target: Target, awaited: str, seconds: float | None, form: Output) -> i
 
 
 @click.command()
-@written_as(Output.TEXT)
-def crds(form: Output) -> None:
+@written_as(ManifestForm.YAML)
+def crds(form: ManifestForm) -> None:
     """Print the CustomResourceDefinitions of this version.
 
     They are YAML documents, or with -o json one List.
@@ -188,8 +199,8 @@ def crds(form: Output) -> None:
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.
 
-    It completes commands, options, packages and subtasks. The names of the last two come from the
-    cluster by kubectl, which must be on the PATH.
+    It completes commands, options, packages and subtasks. It reads the names of packages and
+    subtasks with kubectl, which must be on the PATH.
 
     \b
     Example: source <(afresh completion bash)

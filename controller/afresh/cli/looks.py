@@ -16,6 +16,13 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class ManifestForm(StrEnum):
+    """How manifests are written."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
 class StatusForm(StrEnum):
     """How `status` writes; WIDE leaves out no column and shortens no line."""
 

@@ -14,6 +14,7 @@ from afresh.cli.requests import Place, Target
 Command = Callable[..., object]
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONG_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 class AsWritten(click.Choice[str]):
@@ -31,11 +32,22 @@ class AsWritten(click.Choice[str]):
 def object_name(
     _context: click.Context, parameter: click.Parameter, text: str | None
 ) -> str | None:
-    """Let through what can be a name: it becomes part of the request's path."""
+    """Let through what can be the name of a package or a namespace: it becomes part of a path."""
     if text is not None and not _NAME.fullmatch(text):
         kind = "namespace" if parameter.name == "namespace" else "package"
         raise click.BadParameter(
-            f'"{text}" is no {kind}\'s name: it has lower-case letters, digits and "-".'
+            f'"{text}" is not the name of a {kind}: use lower-case letters, digits and "-".'
+        )
+    return text
+
+
+def any_object_name(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> str | None:
+    """Let through what can be the name of an object of any kind, such as an AgentClass."""
+    if text is not None and not _LONG_NAME.fullmatch(text):
+        raise click.BadParameter(
+            f'"{text}" is not the name of an object: use lower-case letters, digits, "-" and ".".'
         )
     return text
 
@@ -46,12 +58,16 @@ _OPTIONAL_PACKAGE = click.argument(
 )
 _PLACE = (
     click.option(
-        "-n", "--namespace", metavar="NAME", callback=object_name, help="Default: the context's."
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        callback=object_name,
+        help="Default: that of the context.",
     ),
     click.option(
         "--kubeconfig",
         metavar="FILE",
-        help="Default: $KUBECONFIG, or ~/.kube/config; in a pod without one, the pod's account.",
+        help="Default: $KUBECONFIG or ~/.kube/config; without one in a pod, the pod's account.",
     ),
     click.option("--context", metavar="NAME", help="Default: the current context."),
 )

@@ -1,4 +1,4 @@
-"""Checks what admission says of an episode's pod and Job in a namespace, by a dry run of both."""
+"""Checks whether admission accepts an episode's pod and Job in a namespace, by a dry run."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ NOT_PERMITTED = (" cannot create resource ", "is attempting to grant")
 def episode_pod(
     session: ApiSession, namespace: str, operators: Reading[InstalledOperator]
 ) -> Iterator[CheckFinding]:
-    """Yield whether the API server would take an episode's pod and its Job, and what it adds."""
+    """Yield whether the API server would accept an episode's pod and its Job, and what it adds."""
     if not _exists(session, namespace):
         said = f"There is no namespace {namespace}: create it, or name one with -n."
         yield CheckFinding(check="admission", level=CheckLevel.FAIL, message=said)
@@ -70,8 +70,8 @@ def _dry_run(session: ApiSession, namespace: str, pod: Manifest) -> tuple[CheckL
             message = plain_line(str(error))
             if any(words in message for words in NOT_PERMITTED):
                 return CheckLevel.UNKNOWN, (
-                    f"You may not create a {kind} in {namespace}: have somebody run this check"
-                    " who may."
+                    f"You may not create a {kind} in {namespace}: ask somebody with that right to"
+                    " run this check."
                 )
             return CheckLevel.FAIL, (
                 f"The cluster refuses an episode's {kind} in {namespace}: {message.rstrip('.')};"
@@ -90,7 +90,7 @@ def _dry_run(session: ApiSession, namespace: str, pod: Manifest) -> tuple[CheckL
             f"Admission adds the containers {', '.join(sorted(added))} to an episode's pod: exempt"
             " the namespace, unless they are meant to run beside agents."
         )
-    return CheckLevel.PASS, f"The cluster takes an episode's pod and Job in {namespace}."
+    return CheckLevel.PASS, f"The cluster accepts an episode's pod and Job in {namespace}."
 
 
 def _create(session: ApiSession, resource: Resource, namespace: str, body: Manifest) -> Manifest:

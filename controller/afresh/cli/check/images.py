@@ -17,7 +17,7 @@ LOCAL = ("localhost/", "localhost:", "127.0.0.1:", "[::1]:")
 def registries(
     session: ApiSession, operators: Reading[InstalledOperator]
 ) -> Iterator[CheckFinding]:
-    """Yield whether the images of operators and classes are of a registry that nodes can reach."""
+    """Yield whether nodes can reach the registry of the images of operators and classes."""
     images = {image for item in operators.items for image in item.images}
     refused = operators.refused
     try:
@@ -39,10 +39,12 @@ def _registries(images: set[str], *, refused: bool) -> tuple[CheckLevel, str]:
             " and name it in the chart's values, unless every node has them."
         )
     if refused:
-        return CheckLevel.UNKNOWN, "You may not read all images of the operator and the classes."
+        return CheckLevel.UNKNOWN, (
+            "You may not read the operator and the classes, so not every image was checked."
+        )
     if not images:
-        return CheckLevel.PASS, "No operator and no class names an image yet."
-    return CheckLevel.PASS, "No image is of the registry localhost."
+        return CheckLevel.PASS, "No operator and no AgentClass names an image yet."
+    return CheckLevel.PASS, "No image comes from the registry localhost."
 
 
 def pulls(
@@ -55,7 +57,7 @@ def pulls(
             home = item.deployment["metadata"]["namespace"]
             pods += session.list_items(PODS, home, labelSelector=OF_CHART)
     except RefusedError:
-        said = "You may not list the pods, and so not see whether one cannot pull its image."
+        said = "You may not list pods, so it is unknown whether they can pull their images."
         yield CheckFinding(check="image pulls", level=CheckLevel.UNKNOWN, message=said)
         return
     failed = sorted({image for pod in pods for image in _unpulled(pod)})

@@ -31,7 +31,7 @@ def enforcement(session: ApiSession) -> Iterator[CheckFinding]:
         level, said = (
             CheckLevel.UNKNOWN,
             (
-                "You may not list DaemonSets, and so not see the network add-on: ask an"
+                "You may not list DaemonSets, so the network add-on is unknown: ask an"
                 " administrator whether it enforces NetworkPolicies."
             ),
         )
@@ -50,4 +50,4 @@ def _enforcement(daemon_sets: set[str]) -> tuple[CheckLevel, str]:
             f"{', '.join(others)} does not enforce NetworkPolicies: agents can reach the whole"
             " network; add one that does."
         )
-    return CheckLevel.UNKNOWN, f"No network add-on that is known was found: {TRY_IT}"
+    return CheckLevel.UNKNOWN, f"No known network add-on was found: {TRY_IT}"

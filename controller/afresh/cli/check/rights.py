@@ -34,35 +34,39 @@ CHANGE: tuple[Right, ...] = (
     ("patch", WORK_PACKAGES, "afresh guide, skip, retry, suspend and cancel"),
     ("delete", WORK_PACKAGES, "removing a package"),
 )
+_ADMISSION = "admissionregistration.k8s.io"
 _ROLES = "rbac.authorization.k8s.io"
 INSTALL: tuple[Right, ...] = (
     ("create", CRDS, ""),
     ("create", Resource(_ROLES, "v1", "clusterroles"), ""),
     ("create", Resource(_ROLES, "v1", "clusterrolebindings"), ""),
-    (
-        "create",
-        Resource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"),
-        "",
-    ),
+    ("create", Resource(_ADMISSION, "v1", "validatingadmissionpolicies"), ""),
+    ("create", Resource(_ADMISSION, "v1", "validatingadmissionpolicybindings"), ""),
     ("create", DEPLOYMENTS, ""),
     ("create", Resource("", "v1", "serviceaccounts"), ""),
     ("create", Resource("", "v1", "secrets"), ""),
     ("create", Resource("", "v1", "services"), ""),
+    ("create", Resource(_ROLES, "v1", "roles"), ""),
+    ("create", Resource(_ROLES, "v1", "rolebindings"), ""),
+    ("create", Resource("coordination.k8s.io", "v1", "leases"), ""),
+    ("create", Resource("networking.k8s.io", "v1", "networkpolicies"), ""),
 )
 CLUSTER_WIDE = {
-    AGENT_CLASSES, CRDS, *(item for _, item, _ in INSTALL[1:4]),
+    AGENT_CLASSES, CRDS, *(item for _, item, _ in INSTALL[1:5]),
 }  # fmt: skip
+SYSTEM = "afresh-system"
+"""The namespace into which the documentation installs the operator."""
 
 
 def author(session: ApiSession, namespace: str) -> Iterator[CheckFinding]:
-    """Yield whether the person may look at packages, and write them."""
-    yield _finding(session, namespace, "rights to look", LOOK, CheckLevel.WARN)
+    """Yield whether the person may read packages, and write them."""
+    yield _finding(session, namespace, "rights to read", LOOK, CheckLevel.WARN)
     yield _finding(session, namespace, "rights to write", CHANGE, CheckLevel.WARN)
 
 
-def installer(session: ApiSession, namespace: str) -> Iterator[CheckFinding]:
-    """Yield whether the person may install the charts."""
-    yield _finding(session, namespace, "rights to install", INSTALL, CheckLevel.FAIL)
+def installer(session: ApiSession) -> Iterator[CheckFinding]:
+    """Yield whether the person may install the charts into the namespace afresh-system."""
+    yield _finding(session, SYSTEM, "rights to install", INSTALL, CheckLevel.FAIL)
 
 
 def _finding(
@@ -70,7 +74,8 @@ def _finding(
 ) -> CheckFinding:
     missing = [right for right in rights if not _is_allowed(session, namespace, right)]
     if not missing:
-        return CheckFinding(check=check, level=CheckLevel.PASS, message="You have all of them.")
+        said = "You have all rights that are needed."
+        return CheckFinding(check=check, level=CheckLevel.PASS, message=said)
     named = "; ".join(
         f"{verb} {_name(resource)}" + (f" ({purpose})" if purpose else "")
         for verb, resource, purpose in missing

@@ -73,7 +73,7 @@ CHECKS: tuple[Check, ...] = (
 CHECKS_BEFORE_INSTALL: tuple[Check, ...] = (
     lambda item: software.kubernetes(item.session),
     lambda item: software.not_installed(item.session, item.operators, item.crds),
-    lambda item: rights.installer(item.session, item.namespace),
+    lambda item: rights.installer(item.session),
     lambda item: admission.episode_pod(item.session, item.namespace, item.operators),
     lambda item: network.enforcement(item.session),
 )

@@ -27,12 +27,13 @@ def kubernetes(session: ApiSession) -> Iterator[CheckFinding]:
     if found is None:
         level, said = (
             CheckLevel.UNKNOWN,
-            f"{plain_line(name)} is no version of Kubernetes.",
+            f"The cluster reports {plain_line(name)}, which is not a version of Kubernetes.",
         )
     elif tuple(map(int, found.groups())) < OLDEST:
-        level, said = CheckLevel.FAIL, f"The cluster has {name}: upgrade it to {oldest} or newer."
+        level = CheckLevel.FAIL
+        said = f"The cluster has Kubernetes {plain_line(name)}: upgrade it to {oldest} or newer."
     else:
-        level, said = CheckLevel.PASS, f"The cluster has {plain_line(name)}."
+        level, said = CheckLevel.PASS, f"The cluster has Kubernetes {plain_line(name)}."
     yield CheckFinding(check="kubernetes", level=level, message=said)
 
 
@@ -46,25 +47,27 @@ def _served(session: ApiSession) -> tuple[CheckLevel, str]:
     try:
         session.ask(ApiRequest(path=AGENT_CLASSES.path().rpartition("/")[0]))
     except NotFoundError:
-        return CheckLevel.FAIL, f"The CRDs are not installed: have them applied with {APPLY_CRDS}"
+        return CheckLevel.FAIL, f"The CRDs are not installed: apply them with {APPLY_CRDS}"
     except RefusedError:
-        return CheckLevel.UNKNOWN, "You may not read the CRDs: ask somebody who may."
-    return CheckLevel.UNKNOWN, "The CRDs are installed; you may not read their version."
+        return CheckLevel.UNKNOWN, "You may not read the CRDs: ask an administrator of the cluster."
+    return CheckLevel.UNKNOWN, "The CRDs are installed, but you may not read their version."
 
 
 def _crds(found: tuple[InstalledCrd, ...]) -> tuple[CheckLevel, str]:
     missing = set(CRD_NAMES) - {item.name for item in found}
     if missing:
         names = ", ".join(sorted(missing))
-        return CheckLevel.FAIL, f"There is no CRD {names}: have it applied with {APPLY_CRDS}"
+        return CheckLevel.FAIL, f"CRDs are missing ({names}): apply them with {APPLY_CRDS}"
     if not all(item.established for item in found):
-        return CheckLevel.FAIL, "The API server does not serve every CRD: see kubectl describe crd."
+        return CheckLevel.FAIL, (
+            "The API server does not serve every CRD: run kubectl describe crd to see why."
+        )
     wanted = {str(crd["metadata"]["name"]): crd for crd in map(build_crd, KINDS)}
     different = [i.name for i in found if not _includes(i.manifest["spec"], wanted[i.name]["spec"])]
     if different:
         names = ", ".join(sorted(different))
         return CheckLevel.WARN, (
-            f"CRDs differ from those of version {__version__} ({names}): have them applied with"
+            f"CRDs differ from those of version {__version__} ({names}): apply them with"
             f" {APPLY_CRDS}, or use the command of the operator's version."
         )
     return CheckLevel.PASS, f"The CRDs are those of version {__version__}."
@@ -88,7 +91,7 @@ def _includes(stored: Any, wanted: Any) -> bool:
 def operator(reading: Reading[InstalledOperator]) -> Iterator[CheckFinding]:
     """Yield for each operator whether it is ready and of this version."""
     if reading.refused:
-        said = "You may not list Deployments of the whole cluster, and so not see the operator."
+        said = "You may not list the Deployments of the cluster, so the operator was not checked."
         yield CheckFinding(check="operator", level=CheckLevel.UNKNOWN, message=said)
     elif not reading.items:
         said = "There is no operator on this cluster: have the chart afresh installed."
@@ -118,7 +121,7 @@ def _operator(item: InstalledOperator) -> tuple[CheckLevel, str]:
         return CheckLevel.WARN, f"Not every pod of the operator {item.name} is ready: {see}"
     if item.version and item.version != __version__:
         return CheckLevel.WARN, (
-            f"The operator {item.name} is of version {item.version} and this command of"
+            f"The operator {item.name} has version {item.version}, and this command has version"
             f" {__version__}: use the command of the operator's version."
         )
     version = f", version {item.version}" if item.version else ""
@@ -128,7 +131,7 @@ def _operator(item: InstalledOperator) -> tuple[CheckLevel, str]:
 def not_installed(
     session: ApiSession, operators: Reading[InstalledOperator], reading: Reading[InstalledCrd]
 ) -> Iterator[CheckFinding]:
-    """Yield what of Afresh is on the cluster already, and which names others have taken."""
+    """Yield whether Afresh is installed already, and whether other kinds use its short names."""
     for item in operators.items:
         yield CheckFinding(
             check="installed",
@@ -145,7 +148,7 @@ def _older_crds(reading: Reading[InstalledCrd]) -> tuple[CheckLevel, str]:
     if reading.refused:
         return (
             CheckLevel.UNKNOWN,
-            "You may not read the CRDs that may be there.",
+            "You may not read CRDs, so it is unknown whether those of Afresh are installed.",
         )
     if not reading.items:
         return CheckLevel.PASS, "The cluster has no CRDs of Afresh yet."
@@ -162,7 +165,8 @@ def _names_taken(session: ApiSession) -> tuple[CheckLevel, str]:
     try:
         found = session.list_items(CRDS, None)
     except RefusedError:
-        return CheckLevel.UNKNOWN, "You may not list CRDs, and so not see which names are taken."
+        said = "You may not list CRDs, so it is unknown which short names are in use."
+        return CheckLevel.UNKNOWN, said
     names = {name for kind in KINDS for name in build_crd(kind)["spec"]["names"]["shortNames"]}
     taken = sorted(
         str(item["metadata"]["name"])
@@ -171,10 +175,10 @@ def _names_taken(session: ApiSession) -> tuple[CheckLevel, str]:
     )
     if taken:
         return CheckLevel.WARN, (
-            f"{', '.join(taken)} has a short name of Afresh's: write workpackages, subtasks and"
-            " agentclasses with kubectl."
+            f"{', '.join(taken)} uses a short name of Afresh: with kubectl, write workpackages,"
+            " subtasks and agentclasses in full."
         )
-    return CheckLevel.PASS, "No other kind has a short name of Afresh's."
+    return CheckLevel.PASS, "No other kind uses a short name of Afresh."
 
 
 def _short_names(crd: Manifest) -> set[str]:

@@ -40,7 +40,7 @@ from afresh.core.situation import situation_of
 _OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
 # An operator that runs looks at a change within a second; a busy one may take a while.
 LOOKS_WITHIN = timedelta(seconds=20)
-FIND = "kubectl get deploy -A -l app.kubernetes.io/name=afresh"
+FIND = "kubectl get deploy -A -l app.kubernetes.io/name=afresh,app.kubernetes.io/component=operator"
 _REMEDIES = {row.reason: row.remedy for row in ROWS}
 
 
@@ -213,7 +213,7 @@ def _sentence(action: Action) -> str:
                 return f"open the gate of the Secret {action.secret_name}"
             return f"close the gate of the Secret {action.secret_name} until {action.gate.until}"
         case OpenGate():
-            return f"let the packages go on that wait for {action.wait.key}"
+            return f"let the packages continue that wait for {action.wait.key}"
         case DeleteJob():
             return f"delete the Job {action.name}"
         case Isolate():

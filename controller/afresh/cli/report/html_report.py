@@ -76,9 +76,9 @@ def _parts_of(most: int) -> Callable[[Tokens], list[dict[str, object]]]:
         for kind, field, text in KINDS:
             number = getattr(count, field)
             width = BAR_WIDTH * number / max(most, 1)
-            told = f"{number:,} {text}"
+            title = f"{number:,} {text}"
             found.append(
-                {"kind": kind, "text": text, "count": number, "told": told, "left": left,
+                {"kind": kind, "text": text, "count": number, "title": title, "left": left,
                  "width": width}
             )  # fmt: skip
             left += width

@@ -37,10 +37,10 @@ LABEL_WIDTH = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle, whose colour is its shape's, and what it tells."""
+    """A rectangle; its shape decides its colour. `title` is its tooltip."""
 
     shape: str
-    told: str
+    title: str
     x: float
     y: float
     width: float
@@ -108,8 +108,8 @@ def _folds(line: Line) -> Iterator[Bar]:
     for piece in line.pieces:
         if piece.folded:
             length = duration((piece.end - piece.start).total_seconds())
-            told = f"Folded: {length} in which nothing ran"
-            yield Bar("fold", told, piece.left, 0, piece.right - piece.left, HEIGHT)
+            title = f"Folded: {length} in which nothing ran"
+            yield Bar("fold", title, piece.left, 0, piece.right - piece.left, HEIGHT)
 
 
 def _bar(span: TimelineSpan, line: Line) -> Bar:
