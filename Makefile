@@ -15,9 +15,17 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 .PHONY: help demo demo-down test check unit slow apiserver e2e test-matrix kueue bench crds docs site manifests fmt clean requirements
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { \
+	  line = sprintf("  make %-12s ", $$1); \
+	  count = split($$2, words, " "); \
+	  for (i = 1; i <= count; i++) { \
+	    if (length(line) + length(words[i]) >= 80) { print line; line = sprintf("%20s", "") } \
+	    line = line " " words[i] \
+	  } \
+	  print line \
+	}' $(MAKEFILE_LIST)
 
-demo: ## Run a package on a real cluster (CLUSTER=current: yours; INSTALL=kustomize; MODEL=real: with ANTHROPIC_API_KEY)
+demo: ## Run a package on a real cluster (CLUSTER=current: on yours; INSTALL=kustomize: without Helm; MODEL=real: with ANTHROPIC_API_KEY)
 	@python3 tools/demo --cluster $(CLUSTER) --model $(MODEL) --install $(INSTALL)
 
 demo-down: ## Remove the demo and its cluster (CLUSTER=current: only the demo, from your cluster)
@@ -110,7 +118,7 @@ npm-locks: ## Lock the versions that deploy/images/npm/*/package.json name (need
 	    --omit-lockfile-registry-resolved); done
 
 .PHONY: images
-images: ## Build the images (REGISTRY=registry.example.com/afresh; PUSH=1 TAG= PLATFORMS= ONLY= BUILDER= BASE=)
+images: ## Build the images for a registry (REGISTRY=registry.example.com/afresh; optional: PUSH=1 TAG= PLATFORMS= ONLY= BUILDER= BASE=)
 	@python3 -m tools.release.registry_images --registry "$(REGISTRY)" --tag "$(TAG)" --push "$(PUSH)" \
 	  --platforms "$(PLATFORMS)" --only "$(ONLY)" --builder "$(BUILDER)" --base "$(BASE)"
 

@@ -18,7 +18,7 @@ _KNOWN = "docker, podman or buildah"
 
 
 class BuilderError(Exception):
-    """No builder, or one that cannot do it; the message is one sentence with the remedy."""
+    """There is no suitable builder, or it failed; the message is one sentence with the remedy."""
 
 
 class BuilderStep(enum.Enum):
@@ -71,18 +71,19 @@ class ImageBuilder:
 def find_builder(named: str) -> ImageBuilder:
     """Return the builder of that name, or the first that works here. Raises BuilderError."""
     if named and Path(named).name not in _QUESTIONS:
-        raise BuilderError(f"BUILDER={named} is no known builder: choose {_KNOWN}.")
+        raise BuilderError(f"BUILDER={named} is not known: choose {_KNOWN}.")
     found = [path for name in ([named] if named else _QUESTIONS) if (path := shutil.which(name))]
     for program in found:
         kind = Path(program).name
         if _works(program, kind):
             return ImageBuilder(program, kind)
     if not found:
-        raise BuilderError(f"{named or 'a builder'} is not installed: install {_KNOWN}.")
+        missing = f"{named} is not installed" if named else "no builder of images was found"
+        raise BuilderError(f"{missing}: install {_KNOWN}.")
     first = Path(found[0]).name
     raise BuilderError(
-        f"{first} is installed and does not work here: see what `{first} {_QUESTIONS[first][0]}` "
-        "says, or choose another builder with BUILDER=."
+        f"{first} is installed but does not work: run `{first} {_QUESTIONS[first][0]}` to see why, "
+        "or choose another builder with BUILDER=."
     )
 
 
@@ -103,8 +104,8 @@ def _docker(image: ImageBuild) -> list[BuilderCommand]:
         return _one_platform(image, ("build", *image.arguments, *named))
     if not image.is_pushed:
         raise BuilderError(
-            "docker builds for several platforms straight into a registry: add PUSH=1, or take "
-            "another builder with BUILDER=podman or BUILDER=buildah."
+            "docker can build for several platforms only if it pushes to the registry: add PUSH=1, "
+            "or use another builder with BUILDER=podman or BUILDER=buildah."
         )
     words = ("buildx", "build", "--push", *image.arguments, *named)
     return [BuilderCommand(BuilderStep.BUILD_AND_PUSH, words)]

@@ -1,8 +1,8 @@
-"""Builds the images for a registry, and pushes them where that is asked for.
+"""Builds the images for a registry, and pushes them if asked to.
 
     python3 -m tools.release.registry_images --registry registry.example.com/afresh
 
-Owns what may be asked for, and what is said at the end. Must not know how a builder is called.
+Owns the options and the output. Must not know how a builder is called.
 """
 
 import argparse
@@ -32,20 +32,20 @@ from tools.singlenode.paths import REPOSITORY
 _REGISTRY = re.compile(r"[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _PLATFORM = re.compile(r"linux/[a-z0-9]+(/v[0-9]+)?")
-# npm's words for processors, by those of images.
+# npm's names of processors, by those of image platforms.
 _PROCESSORS = {"amd64": "x64", "386": "ia32"}
-# The kernel's words for processors, by those of images.
+# The names of processors in image platforms, by those of the kernel.
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _ERRORS = (BuilderError, ClusterError, versions.VersionError)
 
 
 class ImageRequestError(Exception):
-    """What is asked for cannot be done; the message is one sentence with the remedy."""
+    """The options cannot be used; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRequest:
-    """What was asked for, with the defaults in place. No platform: that of this machine."""
+    """The options, with defaults. Without platforms, the platform of this machine is used."""
 
     registry: str
     tag: str
@@ -60,27 +60,27 @@ class ImageRequest:
 
 
 def parse_request(options: argparse.Namespace, version: str) -> ImageRequest:
-    """Check what was asked for; `version` is the default tag. Raises ImageRequestError."""
+    """Check the options; `version` is the default tag. Raises ImageRequestError."""
     if not options.registry:
         raise ImageRequestError(
-            "REGISTRY is missing: say where nodes pull from, such as "
+            "REGISTRY is missing: name the registry that nodes pull from, such as "
             "REGISTRY=registry.example.com/afresh."
         )
     if not _REGISTRY.fullmatch(options.registry):
         raise ImageRequestError(
-            f'"{options.registry}" is no registry with a path: write it without https:// and '
+            f'"{options.registry}" is not a registry with a path: write it without https:// and '
             "without a tag, such as REGISTRY=registry.example.com/afresh."
         )
     tag = options.tag or version
     if not _TAG.fullmatch(tag):
-        raise ImageRequestError(f'"{tag}" is no tag: write one such as TAG=1.0.')
+        raise ImageRequestError(f'"{tag}" is not a tag: write one such as TAG=1.0.')
     if options.push not in ("", "0", "1"):
-        raise ImageRequestError(f'"{options.push}" is no answer: write PUSH=1, or leave it out.')
+        raise ImageRequestError(f'PUSH cannot be "{options.push}": write PUSH=1, or leave it out.')
     platforms = tuple(options.platforms.replace(",", " ").split())
     for platform in platforms:
         if not _PLATFORM.fullmatch(platform):
             raise ImageRequestError(
-                f'"{platform}" is no platform: write PLATFORMS=linux/amd64,linux/arm64.'
+                f'"{platform}" is not a platform: write PLATFORMS=linux/amd64,linux/arm64.'
             )
     return ImageRequest(
         registry=options.registry,
@@ -120,11 +120,11 @@ def build_images(
 
 
 def render_values(request: ImageRequest) -> str:
-    """Say how the chart is told to take these images."""
+    """Return the chart's values for these images, for people to copy."""
     return (
-        f"The chart takes them from {request.registry} with\n\n"
+        f"To install the chart with the images of {request.registry}, add\n\n"
         f"  --set image.registry={request.registry} --set-string image.tag={request.tag}\n\n"
-        "or with these values:\n\n"
+        "or use these values:\n\n"
         f'  image:\n    registry: "{request.registry}"\n    tag: "{request.tag}"\n'
     )
 
@@ -138,11 +138,11 @@ def _chosen(named: str, platforms: Sequence[str]) -> tuple[str, ...]:
     if absent := [name for name in names if name not in kept]:
         if named:
             raise ImageRequestError(
-                f"{absent[0]} cannot be built for {' or '.join(wanted)}: its program is locked "
-                "for other processors alone; leave it out of ONLY, or change PLATFORMS."
+                f"{absent[0]} cannot be built for {' or '.join(wanted)}, because its lock file has "
+                "packages for other processors only: leave it out of ONLY, or change PLATFORMS."
             )
         for name in absent:
-            _say(f"{name} is left out: its program is locked for other processors alone.")
+            _say(f"{name} is left out: its lock file has packages for other processors only.")
     return kept
 
 
@@ -152,7 +152,7 @@ def _build(
     reference = request.reference(image)
     platforms = find_platforms(image, request.platforms)
     if platforms != request.platforms:
-        _say(f"{image} is built for {' and '.join(platforms)} alone: its program is locked for it.")
+        _say(f"{image} is built for {' and '.join(platforms)} only: its lock file has no others.")
     wanted = ImageBuild(
         reference=reference,
         dockerfile=ImageRecipe(image).dockerfile,
@@ -177,14 +177,14 @@ def _build(
 def _failure(
     step: BuilderStep, request: ImageRequest, builder: ImageBuilder, reference: str
 ) -> str:
-    """Say what failed; why stands above it, in the builder's own words."""
+    """Return what failed. The builder has printed the reason before."""
     host = request.registry.partition("/")[0]
     hints = []
     if step is not BuilderStep.BUILD:
-        hints.append(f"if the registry wants a login, run `{builder.kind} login {host}`")
+        hints.append(f"if the registry needs a login, run `{builder.kind} login {host}`")
     if step is not BuilderStep.PUSH and request.platforms:
-        hints.append("another machine's processor needs QEMU's binfmt handlers")
-    reason = f"{reference} was not {step.value}: {builder.kind} says why above"
+        hints.append("a build for another processor needs QEMU's binfmt handlers")
+    reason = f"{reference} was not {step.value}: read the output of {builder.kind} above"
     return "; ".join([reason, *hints]) + "."
 
 
@@ -212,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     if not request.is_pushed:
-        print("The images are built and not pushed: add PUSH=1 so that nodes can pull them.")
+        print("The images are built but not pushed: add PUSH=1 to push them to the registry.")
     print(render_values(request), end="")
     return 0
 

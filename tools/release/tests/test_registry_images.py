@@ -136,7 +136,7 @@ def test_nothing_is_pushed_unless_it_is_asked_for(
     assert make_images(platforms=platforms) == 0
 
     assert "push" not in " ".join(recorded())
-    assert "built and not pushed: add PUSH=1" in capsys.readouterr().out
+    assert "built but not pushed: add PUSH=1" in capsys.readouterr().out
 
 
 def test_all_images_are_built_each_pushed_before_the_next_with_the_projects_version(
@@ -211,16 +211,16 @@ def test_a_builder_that_is_named_is_taken(install: Install, recorded: Recorded) 
     [
         pytest.param(
             {"registry": ""},
-            "REGISTRY is missing: say where nodes pull from, such as "
+            "REGISTRY is missing: name the registry that nodes pull from, such as "
             "REGISTRY=registry.example.com/afresh.",
             id="no registry",
         ),
         pytest.param({"registry": "https://r.io/a"}, "write it without https://", id="an address"),
         pytest.param({"registry": "r.io/a:1.0"}, "and without a tag", id="a tag in the registry"),
-        pytest.param({"registry": "r.io/a,b=c"}, "is no registry", id="a second value"),
-        pytest.param({"tag": "1.0/x"}, '"1.0/x" is no tag', id="no tag"),
+        pytest.param({"registry": "r.io/a,b=c"}, "is not a registry", id="a second value"),
+        pytest.param({"tag": "1.0/x"}, '"1.0/x" is not a tag', id="no tag"),
         pytest.param({"push": "yes"}, "write PUSH=1, or leave it out", id="no answer"),
-        pytest.param({"platforms": "arm64"}, '"arm64" is no platform', id="no platform"),
+        pytest.param({"platforms": "arm64"}, '"arm64" is not a platform', id="no platform"),
         pytest.param({"only": "kernel"}, "there is no image kernel: choose from", id="no image"),
         pytest.param({"builder": "kaniko"}, "choose docker, podman or buildah.", id="no builder"),
         pytest.param(
@@ -230,12 +230,12 @@ def test_a_builder_that_is_named_is_taken(install: Install, recorded: Recorded) 
         ),
         pytest.param(
             {"platforms": BOTH, "builder": "docker"},
-            "docker builds for several platforms straight into a registry: add PUSH=1",
+            "docker can build for several platforms only if it pushes to the registry: add PUSH=1",
             id="several platforms that docker cannot keep",
         ),
         pytest.param(
             {"only": "runner agent-opencode", "platforms": "linux/arm64"},
-            "agent-opencode cannot be built for linux/arm64: its program is locked",
+            "agent-opencode cannot be built for linux/arm64, because its lock file",
             id="a program that is not locked for the platform",
         ),
     ],
@@ -262,7 +262,7 @@ def test_without_a_builder_the_message_names_those_that_can_do_it(
 ) -> None:
     assert make_images() == 1
 
-    want = "error: a builder is not installed: install docker, podman or buildah.\n"
+    want = "error: no builder of images was found: install docker, podman or buildah.\n"
     assert capsys.readouterr().err == want
 
 
@@ -274,7 +274,7 @@ def test_a_builder_that_is_there_and_does_not_work_is_named_with_what_to_look_at
 
     assert make_images() == 1
 
-    assert "does not work here: see what `docker version` says" in capsys.readouterr().err
+    assert "docker is installed but does not work: run `docker version`" in capsys.readouterr().err
 
 
 def test_a_push_that_is_refused_says_how_to_log_in_and_nothing_more_is_built(
@@ -304,9 +304,9 @@ def test_a_build_into_the_registry_that_fails_says_what_both_halves_need(
     assert make_images(platforms=BOTH, push="1") == 1
 
     want = (
-        f"error: {RUNNER} was not built and pushed: docker says why above; if the registry wants a "
-        "login, run `docker login registry.example.com`; another machine's processor needs QEMU's "
-        "binfmt handlers.\n"
+        f"error: {RUNNER} was not built and pushed: read the output of docker above; if the "
+        "registry needs a login, run `docker login registry.example.com`; a build for another "
+        "processor needs QEMU's binfmt handlers.\n"
     )
     assert capsys.readouterr().err.endswith(want)
 
@@ -325,7 +325,7 @@ def test_a_build_that_fails_names_the_image_and_what_other_processors_need(
     assert make_images(platforms=platforms) == 1
 
     said = capsys.readouterr().err
-    assert f"{RUNNER} was not built: buildah says why above" in said
+    assert f"{RUNNER} was not built: read the output of buildah above" in said
     assert ("QEMU" in said) is has_hint
 
 
@@ -338,7 +338,7 @@ def test_an_image_is_built_for_the_platforms_that_its_program_is_locked_for(
 
     want = f"docker build --platform linux/amd64 {files('agent-opencode')} "
     assert recorded()[0].startswith(want)
-    assert "agent-opencode is built for linux/amd64 alone" in capsys.readouterr().err
+    assert "agent-opencode is built for linux/amd64 only" in capsys.readouterr().err
 
 
 def test_an_image_without_a_program_for_the_platform_is_left_out_of_all(
@@ -368,7 +368,7 @@ def test_what_is_printed_at_the_end_are_values_of_the_chart(
     assert make_images(tag=tag, push="1") == 0
 
     said = capsys.readouterr().out
-    options, _, values = said.partition("or with these values:")
+    options, _, values = said.partition("or use these values:")
     known = yaml.safe_load((ROOT / "charts/afresh/values.yaml").read_text())["image"]
     image = yaml.safe_load(values)["image"]
     assert image == {"registry": REGISTRY, "tag": tag}
