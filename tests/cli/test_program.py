@@ -235,7 +235,8 @@ BAD_USE = [
     pytest.param(("conformance", "x", "--adapter", "Command"), "error: COMMAND is for --adapter"
                  " Command, which needs it;", id="adapter without its command"),
     pytest.param(("conformance", "an image"), 'error: Invalid value for \'IMAGE\': "an image" is'
-                 " not an image reference: write one such as registry.example.com/team/agent:1.0;", id="no image"),
+                 " not an image reference: write one such as registry.example.com/team/agent:1.0;",
+                 id="no image"),
     pytest.param(("conformance", "x", "--pull-secret", "a/b"), "error: Invalid value for"
                  " '--pull-secret': \"a/b\" is not the name of a Secret:", id="no Secret's name"),
     pytest.param(("status", "p", "-A"), "error: PACKAGE names one package: leave out -A, or"
