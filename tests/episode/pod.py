@@ -31,11 +31,10 @@ from afresh.episode.stage import UNDECLARED
 CONTROLLER = Path(__file__).resolve().parents[2] / "controller"
 # Longer than anything takes here, also where others keep the machine busy.
 LIMIT_SECONDS = 300
+# Makes namespaces. Whoever is not root here is root in a user namespace.
+UNSHARE = ("unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")))
 # Runs a command as the first process of a PID namespace, which dies with it.
-NAMESPACE = (
-    *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),
-    *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
-)
+NAMESPACE = (*UNSHARE, "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def require_namespaces() -> None:

@@ -4,10 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from afresh.episode.container.ipc import clear_ipc
-from tests.episode.pod import CONTROLLER
+from tests.episode.pod import CONTROLLER, UNSHARE, require_namespaces
 
 # In namespaces of its own: what there is on this machine is nobody's to remove.
 PROGRAM = """
@@ -31,9 +29,8 @@ print(left(), clear_ipc(queues, Path("/proc/sysvipc")), left())
 
 
 def test_queues_segments_and_semaphores_are_removed(tmp_path: Path):
-    unshare = ["unshare", "--ipc", "--mount", "--pid", "--fork", "--kill-child"]
-    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("namespaces cannot be made here")
+    require_namespaces()
+    unshare = [*UNSHARE, "--ipc", "--mount", "--pid", "--fork", "--kill-child"]
     done = subprocess.run(
         [*unshare, sys.executable, "-c", PROGRAM, str(tmp_path)],
         env={"PYTHONPATH": str(CONTROLLER), "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
