@@ -87,8 +87,8 @@ def test_embedded_repository_with_a_file_system_monitor_is_out_of_scope_and_runs
     assert not is_trapped(pod)
 
 
-def test_submodule_that_the_agent_fills_is_out_of_scope_and_runs_nothing(pod: Pod, remote: Remote):
-    path = trap(pod)
+def link_submodule(remote: Remote) -> str:
+    """Give the branch main a submodule `lib` that no file tells of; return the commit in it."""
     index = remote.directory / "gitlink-index"
     main = remote.head("main")
     assert main
@@ -98,6 +98,12 @@ def test_submodule_that_the_agent_fills_is_out_of_scope_and_runs_nothing(pod: Po
     tree = git(remote.directory, "write-tree", index=index)
     made = git(remote.directory, "commit-tree", tree, "-p", main, "-m", "Link")
     git(remote.directory, "update-ref", "refs/heads/main", made)
+    return main
+
+
+def test_submodule_that_the_agent_fills_is_out_of_scope_and_runs_nothing(pod: Pod, remote: Remote):
+    path = trap(pod)
+    link_submodule(remote)
     agent = f"cd lib && git init -q . && git config core.fsmonitor {path} && echo x > f"
 
     pod.run(make_order(remote.url, agent))
@@ -107,20 +113,12 @@ def test_submodule_that_the_agent_fills_is_out_of_scope_and_runs_nothing(pod: Po
 
 
 def test_submodule_that_stays_empty_is_kept_as_it_is(pod: Pod, remote: Remote):
-    index = remote.directory / "gitlink-index"
-    main = remote.head("main")
-    assert main
-    git(remote.directory, "read-tree", main, index=index)
-    link = f"160000,{main},lib"
-    git(remote.directory, "update-index", "--add", "--cacheinfo", link, index=index)
-    tree = git(remote.directory, "write-tree", index=index)
-    made = git(remote.directory, "commit-tree", tree, "-p", main, "-m", "Link")
-    git(remote.directory, "update-ref", "refs/heads/main", made)
+    linked = link_submodule(remote)
 
     pod.run(make_order(remote.url, WORK))
 
     assert pod.result.outcome is Outcome.SUCCESS, pod.log
-    assert f"160000 commit {main}\tlib" in git(remote.directory, "ls-tree", BRANCH)
+    assert f"160000 commit {linked}\tlib" in git(remote.directory, "ls-tree", BRANCH)
 
 
 def test_repositories_in_ignored_folders_and_files_of_tools_are_left_out(pod: Pod, remote: Remote):

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from afresh.episode.container.watch import AgentWatch
 from tests.episode.lone_runner import LoneRunner
 from tests.episode.pod import Pod, make_order, wait_until
 from tests.episode.servers import Remote, serving
-from tests.episode.test_limits import SlowToStop
+from tests.episode.test_limits import SlowToStop, is_over_before_its_container
 
 KEY = "sk-test-0123456789abcdef0123456789"
 WORK = "echo hello > hello.txt"
@@ -123,17 +122,8 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     control = SlowToStop(tmp_path / "control")
     context = replace(runner.context, agent_control=control)
     watch = AgentWatch(context, [IdleQuestion(context, seconds=0.1)])
-    watch.start()
-    wait_until(control.is_asked.is_set)
 
-    stopping = threading.Thread(target=watch.stop)
-    stopping.start()
-    stopping.join(0.2)
-    was_over = not stopping.is_alive()
-    control.may_stop.set()
-    stopping.join(60)
-
-    assert not was_over
+    assert not is_over_before_its_container(watch, control)
     assert watch.verdict
 
 

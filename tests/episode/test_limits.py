@@ -104,15 +104,8 @@ class SlowToStop(Channel):
         super().stop()
 
 
-def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
-    runner: LoneRunner, tmp_path: Path
-) -> None:
-    context = runner.context
-    context.paths.worktree.mkdir(parents=True)
-    (context.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
-    control = SlowToStop(tmp_path / "control")
-    context = replace(context, agent_control=control)
-    watch = AgentWatch(context, [DiskQuestion(context, limit=1)])
+def is_over_before_its_container(watch: AgentWatch, control: SlowToStop) -> bool:
+    """Let the watch stop the container; return whether `stop` came back before that was done."""
     watch.start()
     wait_until(control.is_asked.is_set)
 
@@ -122,8 +115,20 @@ def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
     was_over = not stopping.is_alive()
     control.may_stop.set()
     stopping.join(60)
+    return was_over
 
-    assert not was_over
+
+def test_watch_that_stops_the_container_is_not_over_before_that_is_done(
+    runner: LoneRunner, tmp_path: Path
+) -> None:
+    context = runner.context
+    context.paths.worktree.mkdir(parents=True)
+    (context.paths.worktree / "big").write_bytes(bytes(range(256)) * 256)
+    control = SlowToStop(tmp_path / "control")
+    context = replace(context, agent_control=control)
+    watch = AgentWatch(context, [DiskQuestion(context, limit=1)])
+
+    assert not is_over_before_its_container(watch, control)
     assert watch.verdict is FULL
 
 
