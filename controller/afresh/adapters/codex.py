@@ -10,16 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from afresh.adapters.adapter import ONE_RUN, PLACEHOLDER_KEY, Context, Launch, Verdict
-from afresh.adapters.endings import (
-    CANNOT_RUN,
-    EXHAUSTED,
-    NO_RESULT,
-    TEXT_LENGTH,
-    UUID,
-    Wording,
-    json_event,
-    not_in_image,
-)
+from afresh.adapters.endings import EXHAUSTED, NO_RESULT, TEXT_LENGTH, Wording
+from afresh.adapters.event_stream import EventReader
 from afresh.contract.order import Agent
 from afresh.contract.text import one_line, shortened
 
@@ -119,40 +111,29 @@ class _Answers:
         self.asked += 1
 
 
-class CodexReader:
+class CodexReader(EventReader):
     """Reads the events of one run. The last event that ends a turn decides the result."""
 
+    program = "codex"
+    wording = WORDING
+
     def __init__(self, *, behind_gateway: bool) -> None:
-        self._behind_gateway = behind_gateway
-        self._events = 0
+        super().__init__(behind_gateway=behind_gateway)
         self._is_open = False
         self._is_complete = False
         self._failure_text = ""
-        self._last_error = ""
         self._has_complained = False
         self._answers = _Answers()
-        self.session: str | None = None
 
-    def event(self, line: str) -> str | None:
-        """Read an event. A line that is not JSON only goes to the log."""
-        try:
-            return self._take(line, json_event(line))
-        except RecursionError:
-            return "an event that is nested too deeply"
+    def _take_truncated(self, line: str) -> None:
+        if head := ITEM_HEAD.match(line):
+            self._answers.take({"type": head[1], "item": {"type": head[2]}})
 
-    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
-        if event is None:
-            head = ITEM_HEAD.match(line)  # the line is truncated
-            if head:
-                self._answers.take({"type": head[1], "item": {"type": head[2]}})
-            return line or None
-        self._events += 1
+    def _take(self, event: Mapping[str, Any]) -> str | None:
         self._answers.take(event)
         match event.get("type"):
             case "thread.started":
-                thread = event.get("thread_id")
-                if isinstance(thread, str) and UUID.fullmatch(thread):
-                    self.session = thread
+                self._note_session(event.get("thread_id"))
             case "turn.started":
                 self._is_open, self._is_complete, self._failure_text = True, False, ""
             case "turn.completed":
@@ -175,28 +156,19 @@ class CodexReader:
 
         Remembers the last line that is not empty, and whether a line began with "Error".
         """
-        self._last_error = line.strip() or self._last_error
         self._has_complained |= line.startswith("Error")
-        return line or None
+        return super().error(line)
 
-    def verdict(self, exit_code: int) -> Verdict:
-        """Return the result of the run.
-
-        Success is a completed turn and exit code 0; neither alone is enough.
-        """
+    def _judge(self, exit_code: int) -> Verdict:
+        """Success is a completed turn and exit code 0; neither alone is enough."""
         if self._is_complete and exit_code == 0:
             return Verdict()
-        if exit_code in CANNOT_RUN and not self._events:
-            return not_in_image("codex")
         has_said = self._failure_text or self._has_complained
         if exit_code == 1 and self._is_open and not has_said:
             return EXHAUSTED  # only the PreCompact hook stops a turn without an error message
         if exit_code == 0 and not self._failure_text:
             return NO_RESULT
-        return WORDING.verdict(
-            self._failure_text or self._last_error or f"exit code {exit_code}",
-            behind_gateway=self._behind_gateway,
-        )
+        return self._failure(self._failure_text, exit_code)
 
 
 class CodexAdapter:

@@ -17,17 +17,8 @@ from afresh.adapters.adapter import (
     Verdict,
     endpoint_warnings,
 )
-from afresh.adapters.endings import (
-    CANNOT_RUN,
-    NO_RESULT,
-    TEXT_LENGTH,
-    USED_UP,
-    UUID,
-    Wording,
-    failed,
-    json_event,
-    not_in_image,
-)
+from afresh.adapters.endings import TEXT_LENGTH, USED_UP, Wording, failed
+from afresh.adapters.event_stream import EventReader
 from afresh.contract.order import Agent
 from afresh.contract.text import shortened
 from afresh.contract.words import Outcome
@@ -45,7 +36,6 @@ SETTINGS_FILE = ".gemini/settings.json"
 TEXT_LINE_LENGTH = 2000
 NO_KEY = 41
 TURN_LIMIT = 53
-REFUSES_TO_RUN = (NO_KEY, 42, 44, 52, 55)
 # A line of a stack trace of the program.
 STACK = re.compile(r"\s+at (async )?\S+ .{0,10}\(?(file|node):")
 # A truncated line still begins with the fields that decide the result.
@@ -80,35 +70,25 @@ WORDING = Wording(
 )
 
 
-class GeminiReader:
+class GeminiReader(EventReader):
     """Reads the events of one run. The `result` event and those before it decide the result."""
 
-    asked = 0
+    program = "gemini"
+    wording = WORDING
+    refusals = (NO_KEY, 42, 44, 52, 55)
 
     def __init__(self, *, behind_gateway: bool) -> None:
-        self._behind_gateway = behind_gateway
+        super().__init__(behind_gateway=behind_gateway)
         self._result: Mapping[str, Any] | None = None
-        self._events = 0
         self._text = ""
         self._has_final_answer = False
-        self._last_error = ""
         self._limit: str | None = None
-        self.session: str | None = None
 
-    def event(self, line: str) -> str | None:
-        """Read an event. A line that is not JSON only goes to the log."""
-        try:
-            return self._take(line, json_event(line))
-        except RecursionError:
-            return "an event that is nested too deeply"
+    def _take_truncated(self, line: str) -> Mapping[str, Any] | None:
+        head = HEAD.match(line)
+        return {name: value for name, value in head.groupdict().items() if value} if head else None
 
-    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
-        if event is None:
-            head = HEAD.match(line)
-            if head is None:
-                return line or None
-            event = {name: value for name, value in head.groupdict().items() if value}
-        self._events += 1
+    def _take(self, event: Mapping[str, Any]) -> str | None:
         self._note(event)
         if event.get("type") == "message":
             return self._text_line(event)
@@ -119,9 +99,7 @@ class GeminiReader:
         """Remember the facts on which the verdict depends."""
         match event.get("type"):
             case "init":
-                session = event.get("session_id")
-                if isinstance(session, str) and UUID.fullmatch(session):
-                    self.session = session
+                self._note_session(event.get("session_id"))
             case "message":
                 self._has_final_answer |= event.get("role") == "assistant"
             case "tool_use" | "tool_result":
@@ -148,15 +126,14 @@ class GeminiReader:
         """Read a line of standard error and, before the first event, remember it if not empty."""
         if STACK.match(line):
             return None
-        if not self._events:
-            self._last_error = line.strip() or self._last_error
-        return line or None
+        if self._events:
+            return line or None
+        return super().error(line)
 
-    def verdict(self, exit_code: int) -> Verdict:
-        """Return the result of the run.
+    def _judge(self, exit_code: int) -> Verdict:
+        """Success is a successful `result` event after a final answer, and exit code 0.
 
-        Success is a successful `result` event after a final answer, and exit code 0. The exit code
-        alone is not enough: it is also 0 after SIGTERM.
+        The exit code alone is not enough: it is also 0 after SIGTERM.
         """
         result = self._result
         if exit_code == TURN_LIMIT or OWN_LIMITS.get(self._limit or "") is Outcome.TURN_LIMIT:
@@ -164,27 +141,18 @@ class GeminiReader:
         if result is None:
             return self._without_result(exit_code)
         if result.get("status") != "success" or exit_code != 0:
-            return WORDING.verdict(
-                _error_text(result) or self._last_error or _code(exit_code),
-                behind_gateway=self._behind_gateway,
-            )
+            return self._failure(_error_text(result), exit_code)
         if self._limit:
-            return WORDING.verdict(self._limit, behind_gateway=self._behind_gateway)
+            return self._failure(self._limit, exit_code)
         if not self._has_final_answer:
             return Verdict(outcome=Outcome.CONTEXT_EXHAUSTED, message=NO_FINAL_ANSWER)
         return Verdict()
 
     def _without_result(self, exit_code: int) -> Verdict:
-        if exit_code in CANNOT_RUN and not self._events:
-            return not_in_image("gemini")
-        if exit_code == 0:
-            return NO_RESULT
-        text = self._last_error or _code(exit_code)
-        if exit_code not in REFUSES_TO_RUN:
-            return WORDING.verdict(text, behind_gateway=self._behind_gateway)
         # Behind the gateway there is a key, so the settings of the repository require another one.
-        lacks_key = exit_code == NO_KEY and not self._behind_gateway
-        return failed(Outcome.AUTH if lacks_key else Outcome.CONFIG, text)
+        if exit_code == NO_KEY and not self._behind_gateway:
+            return failed(Outcome.AUTH, self._last_message(exit_code))
+        return super()._without_result(exit_code)
 
 
 class GeminiAdapter:
@@ -260,7 +228,3 @@ def _error_text(event: Mapping[str, Any]) -> str:
     error = event.get("error")
     text = error.get("message") if isinstance(error, dict) else None
     return text if isinstance(text, str) else ""
-
-
-def _code(exit_code: int) -> str:
-    return f"exit code {exit_code}"

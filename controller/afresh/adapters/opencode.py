@@ -18,7 +18,8 @@ from afresh.adapters.adapter import (
     endpoint_warnings,
 )
 from afresh.adapters.default_models import DEFAULT_MODELS
-from afresh.adapters.endings import CANNOT_RUN, NO_RESULT, Wording, json_event, not_in_image
+from afresh.adapters.endings import NO_RESULT, TEXT_LENGTH, Wording
+from afresh.adapters.event_stream import EventReader
 from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent, price_of
 from afresh.contract.text import one_line, shortened
@@ -51,8 +52,6 @@ SETTINGS: Mapping[str, Any] = {
 PACKAGES = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
 OPENAI_HOST = "https://api.openai.com"
 MAX_OUTPUT_TOKENS = 32_000
-TEXT_LENGTH = 300
-SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
 ERROR_HEAD = re.compile(r'^\{"type":"error"')
 FINISHED = "stop"
 CALLED_TOOLS = "tool-calls"
@@ -74,34 +73,25 @@ WORDING = Wording(
 )
 
 
-class OpenCodeReader:
+class OpenCodeReader(EventReader):
     """Reads the events of one run. No event ends a run, so the last step decides the result."""
 
+    program = "opencode"
+    wording = WORDING
+    session_form = re.compile(r"ses_[0-9A-Za-z]{8,64}")
+
     def __init__(self, *, behind_gateway: bool) -> None:
-        self._behind_gateway = behind_gateway
-        self._events = 0
+        super().__init__(behind_gateway=behind_gateway)
         self._last_reason = ""
         self._steps = 0
         self._failure_text = ""
-        self._last_error = ""
-        self.session: str | None = None
 
-    def event(self, line: str) -> str | None:
-        """Read an event. A line that is not JSON only goes to the log."""
-        try:
-            return self._take(line, json_event(line))
-        except RecursionError:
-            return "an event that is nested too deeply"
+    def _take_truncated(self, line: str) -> None:
+        if ERROR_HEAD.match(line):
+            self._failure_text = line
 
-    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
-        if event is None:
-            if ERROR_HEAD.match(line):  # the line is truncated
-                self._failure_text = line
-            return line or None
-        self._events += 1
-        session = event.get("sessionID")
-        if isinstance(session, str) and SESSION.fullmatch(session):
-            self.session = session
+    def _take(self, event: Mapping[str, Any]) -> str | None:
+        self._note_session(event.get("sessionID"))
         match event.get("type"):
             case "step_finish":
                 self._last_reason = str(_part(event).get("reason"))
@@ -115,21 +105,10 @@ class OpenCodeReader:
         """The number of requests: one for each step, and one more after a step with tool calls."""
         return self._steps + (self._last_reason == CALLED_TOOLS)
 
-    def error(self, line: str) -> str | None:
-        """Read a line of standard error and remember the last one that is not empty."""
-        self._last_error = line.strip() or self._last_error
-        return line or None
-
-    def verdict(self, exit_code: int) -> Verdict:
-        """Return the result of the run.
-
-        Success is a last step that the model ended, no error event, and exit code 0.
-        """
-        if exit_code in CANNOT_RUN and not self._events:
-            return not_in_image("opencode")
+    def _judge(self, exit_code: int) -> Verdict:
+        """Success is a last step that the model ended, no error event, and exit code 0."""
         if self._failure_text or exit_code != 0:
-            text = self._failure_text or self._last_error or f"exit code {exit_code}"
-            return WORDING.verdict(text, behind_gateway=self._behind_gateway)
+            return self._failure(self._failure_text, exit_code)
         return Verdict() if self._last_reason == FINISHED else NO_RESULT
 
 

@@ -17,21 +17,12 @@ from afresh.adapters.adapter import (
     Verdict,
     endpoint_warnings,
 )
-from afresh.adapters.content_blocks import described_blocks
+from afresh.adapters.block_stream import BlockReader
 from afresh.adapters.default_models import DEFAULT_MODELS
-from afresh.adapters.endings import (
-    CANNOT_RUN,
-    NO_RESULT,
-    USED_UP,
-    UUID,
-    Wording,
-    failed,
-    json_event,
-    not_in_image,
-)
+from afresh.adapters.endings import USED_UP, Wording
 from afresh.contract.abilities import gateway_api
 from afresh.contract.order import Agent
-from afresh.contract.words import ModelApiName, Outcome
+from afresh.contract.words import ModelApiName
 
 # One retry: the runner repeats an episode where that helps.
 RETRIES = 1
@@ -45,11 +36,6 @@ SETTINGS_FILE = ".qwen/settings.json"
 # summary. With this size it never does; the provider reports when the context is full.
 NO_WINDOW = 1_000_000_000
 TURN_LIMIT = 53
-REFUSES_TO_RUN = (42, 44, 52)
-RESULT_HEAD = re.compile(
-    r'^\{"type":"result","subtype":"(?P<subtype>\w+)","uuid":"[^"]{0,40}"'
-    r',"session_id":"[^"]{0,40}","is_error":(?P<is_error>true|false)'
-)
 WORDING = Wording(
     too_long=re.compile(
         r"context[ _](window|length|limit)|maximum context|prompt is too long|too many tokens",
@@ -69,73 +55,20 @@ WORDING = Wording(
 )
 
 
-class QwenReader:
-    """Reads the events of one run. The last `result` event decides the result."""
+class QwenReader(BlockReader):
+    """Reads the events of one run; see `block_stream.BlockReader`."""
 
-    asked = 0
+    program = "qwen"
+    wording = WORDING
+    refusals = (42, 44, 52)
 
-    def __init__(self, *, behind_gateway: bool) -> None:
-        self._behind_gateway = behind_gateway
-        self._result: Mapping[str, Any] | None = None
-        self._events = 0
-        self._last_error = ""
-        self.session: str | None = None
+    def _judge(self, exit_code: int) -> Verdict:
+        return USED_UP if exit_code == TURN_LIMIT else super()._judge(exit_code)
 
-    def event(self, line: str) -> str | None:
-        """Read an event. A line that is not JSON only goes to the log."""
-        try:
-            return self._take(line, json_event(line))
-        except RecursionError:
-            return "an event that is nested too deeply"
-
-    def _take(self, line: str, event: Mapping[str, Any] | None) -> str | None:
-        if event is None:
-            head = RESULT_HEAD.match(line)  # the line is truncated, but begins with the result
-            if head is None:
-                return line or None
-            event = {
-                "type": "result",
-                "subtype": head["subtype"],
-                "is_error": head["is_error"] == "true",
-            }
-        self._events += 1
-        session = event.get("session_id")
-        if isinstance(session, str) and UUID.fullmatch(session):
-            self.session = session
-        if event.get("type") == "result":
-            self._result = event
-        return _described(event)
-
-    def error(self, line: str) -> str | None:
-        """Read a line of standard error and remember the last one that is not empty."""
-        self._last_error = line.strip() or self._last_error
-        return line or None
-
-    def verdict(self, exit_code: int) -> Verdict:
-        """Return the result of the run.
-
-        Success is a `result` event without an error, and exit code 0; neither alone is enough.
-        """
-        if exit_code == TURN_LIMIT:
-            return USED_UP
-        result = self._result
-        if result is None:
-            return self._without_result(exit_code)
-        is_good = result.get("subtype") == "success" and result.get("is_error") is False
-        if is_good and exit_code == 0:
-            return Verdict()
-        text = _error_text(result) or self._last_error or f"exit code {exit_code}"
-        return WORDING.verdict(text, behind_gateway=self._behind_gateway)
-
-    def _without_result(self, exit_code: int) -> Verdict:
-        if exit_code in CANNOT_RUN and not self._events:
-            return not_in_image("qwen")
-        if exit_code == 0:
-            return NO_RESULT
-        text = self._last_error or f"exit code {exit_code}"
-        if exit_code in REFUSES_TO_RUN:
-            return failed(Outcome.CONFIG, text)
-        return WORDING.verdict(text, behind_gateway=self._behind_gateway)
+    def _error_text(self, result: Mapping[str, Any]) -> str:
+        error = result.get("error")
+        text = error.get("message") if isinstance(error, dict) else None
+        return text if isinstance(text, str) else ""
 
 
 class QwenAdapter:
@@ -192,20 +125,3 @@ def _access(api: ModelApiName, base_url: str) -> dict[str, str]:
     if api is ModelApiName.ANTHROPIC:
         return {"ANTHROPIC_BASE_URL": base_url, "ANTHROPIC_API_KEY": PLACEHOLDER_KEY}
     return {"OPENAI_BASE_URL": f"{base_url}/v1", "OPENAI_API_KEY": PLACEHOLDER_KEY}
-
-
-def _described(event: Mapping[str, Any]) -> str | None:
-    match event.get("type"):
-        case "assistant" | "user":
-            return described_blocks(event)
-        case "result":
-            return f"result: {event.get('subtype')}, error: {event.get('is_error')}"
-        case "system" if event.get("subtype") == "init":
-            return f"model: {event.get('model')}"
-    return None
-
-
-def _error_text(result: Mapping[str, Any]) -> str:
-    error = result.get("error")
-    text = error.get("message") if isinstance(error, dict) else None
-    return text if isinstance(text, str) else ""
