@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
+from afresh.adapters.adapter import PLACEHOLDER_KEY
 from afresh.adapters.aider import NO_COMMANDS, AiderAdapter, AiderReader
 from afresh.adapters.default_models import DEFAULT_MODELS
 from afresh.adapters.endings import FAILED
-from afresh.contract.abilities import ABILITIES
 from afresh.contract.order import Agent, Price
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
 
@@ -46,12 +45,10 @@ def after(arguments: list[str], option: str) -> str:
     return arguments[arguments.index(option) + 1]
 
 
-def test_brief_comes_on_standard_input_and_is_no_argument():
+def test_brief_is_read_from_standard_input():
     launch = AiderAdapter().launch(AGENT, "the brief", GATEWAY)
 
-    assert launch.stdin == "the brief"
     assert after(list(launch.argv), "--message-file") == "/dev/stdin"
-    assert "the brief" not in launch.argv
 
 
 def test_program_asks_nobody_commits_nothing_and_fetches_nothing():
@@ -69,14 +66,6 @@ def test_files_of_its_own_are_no_work_of_the_agents():
 
 def test_settings_that_it_cannot_follow_are_warnings():
     assert AiderAdapter().launch(AGENT, "", GATEWAY).warnings == (NO_COMMANDS,)
-
-
-def test_program_remembers_nothing_and_is_called_alike_every_time():
-    later = AiderAdapter().launch(AGENT, "", GATEWAY, Context(is_kept=True, session="x"))
-
-    assert not ABILITIES[AdapterName.AIDER].resumes
-    assert later == AiderAdapter().launch(AGENT, "", GATEWAY)
-    assert read(START).session is None
 
 
 @pytest.mark.parametrize(

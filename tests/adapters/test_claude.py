@@ -2,28 +2,22 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from afresh.adapters.adapter import PLACEHOLDER_KEY, Context
-from afresh.adapters.claude import ClaudeAdapter, ClaudeReader
-from afresh.adapters.endings import FAILED
-from afresh.contract.abilities import ABILITIES
+from afresh.adapters.adapter import PLACEHOLDER_KEY, Context, Reader
+from afresh.adapters.claude import ClaudeAdapter
+from afresh.adapters.endings import failed
 from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName, Outcome
+from tests.adapters.streams import read as read_stream
 
+read = partial(read_stream, AdapterName.CLAUDE)
 AGENT = Agent(adapter=AdapterName.CLAUDE, max_turns=7)
 GOOD = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 3, "result": "Done"}
 BAD = GOOD | {"is_error": True}
-
-
-def read(*events: object, errors: tuple[str, ...] = (), behind_gateway: bool = True):
-    reader = ClaudeReader(behind_gateway=behind_gateway)
-    for event in events:
-        reader.event(event if isinstance(event, str) else json.dumps(event, separators=(",", ":")))
-    for line in errors:
-        reader.error(line)
-    return reader
+UNREACHABLE = "API Error: Unable to connect to API (ECONNRESET)"
 
 
 def test_call_is_not_interactive_reads_the_brief_and_leaves_no_session():
@@ -33,7 +27,6 @@ def test_call_is_not_interactive_reads_the_brief_and_leaves_no_session():
         "claude -p --output-format stream-json --verbose --max-turns 7"
         " --permission-mode bypassPermissions --no-session-persistence --strict-mcp-config"
     )
-    assert launch.stdin == "the brief"
     assert launch.environment == {
         "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
         "ANTHROPIC_BASE_URL": "http://127.0.0.1:8787",
@@ -50,23 +43,8 @@ def test_call_whose_conversation_goes_on_keeps_it_and_later_ones_name_it():
     first = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True))
     later = ClaudeAdapter().launch(AGENT, "", None, Context(is_kept=True, session=session))
 
-    assert ABILITIES[AdapterName.CLAUDE].resumes
     assert not {"--no-session-persistence", "--resume"} & set(first.argv)
     assert later.argv == (*first.argv, "--resume", session)
-
-
-@pytest.mark.parametrize(
-    ("told", "want"),
-    [
-        ("bbd16f3f-c099-40e5-9979-5a023f9b129c", "bbd16f3f-c099-40e5-9979-5a023f9b129c"),
-        ("--dangerously-skip-permissions", None),
-        ("bbd16f3f-c099-40e5-9979-5a023f9b129c\n", None),
-        (["bbd16f3f"], None),
-        (None, None),
-    ],
-)
-def test_session_is_what_the_events_say_if_it_can_be_one(told: object, want: str | None):
-    assert read(GOOD | {"session_id": told}).session == want
 
 
 def test_model_of_the_class_is_used_for_side_requests_too():
@@ -99,26 +77,12 @@ def test_agent_with_its_own_credentials_is_given_no_key_and_the_classs_endpoint(
 @pytest.mark.parametrize(
     ("reader", "exit_code", "want"),
     [
-        pytest.param(read(GOOD), 0, None, id="a good result and exit code 0"),
         pytest.param(read(BAD, GOOD), 0, None, id="the last result decides"),
-        pytest.param(read(GOOD), 1, Outcome.AGENT_ERROR, id="a good result but exit code 1"),
-        pytest.param(read(BAD), 1, Outcome.AGENT_ERROR, id="success with an error in it"),
-        pytest.param(read(BAD), 0, Outcome.AGENT_ERROR, id="an error and exit code 0"),
-        pytest.param(read(), 0, Outcome.NO_RESULT, id="no output at all"),
-        pytest.param(read("not JSON", "{broken"), 0, Outcome.NO_RESULT, id="garbage only"),
-        pytest.param(read(), 137, Outcome.AGENT_ERROR, id="killed"),
         pytest.param(
             read(errors=("Error: No messages returned from query",)),
             1,
             Outcome.AGENT_ERROR,
             id="an empty reply behind the gateway, which knows better",
-        ),
-        pytest.param(read(), 127, Outcome.CONFIG, id="not in the image"),
-        pytest.param(
-            read({"type": "system", "subtype": "init"}),
-            127,
-            Outcome.AGENT_ERROR,
-            id="exit code 127 after events",
         ),
         pytest.param(
             read({"type": "result", "subtype": "error_max_turns", "is_error": True}),
@@ -131,12 +95,6 @@ def test_agent_with_its_own_credentials_is_given_no_key_and_the_classs_endpoint(
             0,
             Outcome.CONTEXT_EXHAUSTED,
             id="a good result after a compaction",
-        ),
-        pytest.param(
-            read(BAD | {"result": "Prompt is too long"}),
-            1,
-            Outcome.CONTEXT_EXHAUSTED,
-            id="a prompt that is too long",
         ),
         pytest.param(
             read('{"type":"result","subtype":"success","is_error":false,"result":"cut'),
@@ -153,36 +111,19 @@ def test_agent_with_its_own_credentials_is_given_no_key_and_the_classs_endpoint(
     ],
 )
 def test_verdict_needs_a_good_result_and_a_good_exit_code(
-    reader: ClaudeReader, exit_code: int, want: Outcome | None
+    reader: Reader, exit_code: int, want: Outcome | None
 ):
     assert reader.verdict(exit_code).outcome is want
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        ("Not logged in · Please run /login", Outcome.AUTH),
-        ("Invalid API key · Fix external API key", Outcome.AUTH),
-        ("Credit balance is too low", Outcome.AUTH),
-        ("API Error: 400 You have reached your specified API usage limits.", Outcome.AUTH),
-        ("API Error: 400 This organization has been disabled.", Outcome.AUTH),
-        ("API Error: 429 Extra usage is required for long context requests.", Outcome.AUTH),
-        ("API Error: Extra usage is required for 1M context", Outcome.AUTH),
-        ("API Error: Request rejected (429) · slow down", Outcome.TRANSIENT),
-        ("API Error: Repeated 529 Overloaded errors", Outcome.TRANSIENT),
-        ("API Error: 500 Internal server error", Outcome.TRANSIENT),
-        ("API Error: Unable to connect to API (ECONNRESET)", Outcome.TRANSIENT),
-        ("API Error: API returned an empty or malformed response (HTTP 200)", Outcome.TRANSIENT),
-        ("You've hit your weekly limit · resets 9am", Outcome.TRANSIENT),
-        ("The tests fail", Outcome.AGENT_ERROR),
-        ("Read 4290 lines", Outcome.AGENT_ERROR),
-    ],
-)
-def test_words_of_the_provider_decide_only_where_there_is_no_gateway(text: str, want: Outcome):
-    result = BAD | {"result": text}
+def test_bad_result_without_a_message_is_judged_by_the_last_line_of_standard_error():
+    reader = read(
+        {"type": "result", "subtype": "error_during_execution", "is_error": True, "errors": []},
+        errors=(UNREACHABLE,),
+        behind_gateway=False,
+    )
 
-    assert read(result, behind_gateway=False).verdict(1).outcome is want
-    assert read(result, behind_gateway=True).verdict(1).outcome is Outcome.AGENT_ERROR
+    assert reader.verdict(1) == failed(Outcome.TRANSIENT, UNREACHABLE)
 
 
 @pytest.mark.parametrize(
@@ -221,41 +162,10 @@ def test_words_of_the_provider_decide_only_where_there_is_no_gateway(text: str, 
         ({"type": "assistant", "message": {"content": [None, 3, {"type": "thinking"}]}}, None),
         ({"type": "assistant", "message": None}, None),
         ({"type": "rate_limit_event"}, None),
-        ({"type": ["odd"]}, None),
         (GOOD, "result: success, error: False"),
-        ("plain words", "plain words"),
-        ("", None),
-        ("[1, 2]", "[1, 2]"),
-        ("{broken", "{broken"),
     ],
 )
 def test_event_is_one_line_for_people_or_nothing(event: object, want: str | None):
     line = event if isinstance(event, str) else json.dumps(event)
 
-    assert ClaudeReader(behind_gateway=True).event(line) == want
-
-
-def test_text_of_a_failure_is_one_printable_line():
-    reader = read(BAD | {"result": "first\nsecond \ud800 \x1b[1m third"})
-
-    assert reader.verdict(1).message == f"{FAILED} Details: first second third"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param('{"a":' * 100_000, id="too deep to be read"),
-        *(
-            pytest.param(
-                f'{{"type":"{kind}","{name}":{"[" * depth}{"]" * depth}}}', id=f"{kind} of {depth}"
-            )
-            for kind, name in (("result", "subtype"), ("result", "errors"))
-            for depth in range(900, 1000, 7)
-        ),
-    ],
-)
-def test_event_of_any_depth_is_no_success_and_no_error_of_the_reader(line: str):
-    reader = ClaudeReader(behind_gateway=True)
-
-    assert reader.event(line)
-    assert reader.verdict(0).outcome in (Outcome.NO_RESULT, Outcome.AGENT_ERROR)
+    assert read().event(line) == want

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from afresh.adapters.adapter import Adapter
+from afresh.adapters.adapter import Adapter, Context
 from afresh.adapters.registry import adapter_of
 from afresh.contract.abilities import ABILITIES
+from afresh.contract.order import Agent
 from afresh.contract.words import AdapterName
+from tests.adapters.streams import STREAMS, UUID
 from tests.episode.matrix import INSTALL
 from tests.images.test_image_contents import CEILINGS
 
@@ -39,6 +41,9 @@ def has_section(name: str) -> bool:
     return name == AdapterName.CLAUDE or f"\n  adapter: {name}\n" in AGENTS
 
 
+# They print text.
+WITHOUT_EVENTS = {AdapterName.AIDER}
+
 # By the path or the name under which CONTRIBUTING.md tells of it.
 PLACES: Mapping[str, Callable[[str], bool]] = {
     "`AdapterName` in `controller/afresh/contract/words.py`": lambda name: name in set(AdapterName),
@@ -49,6 +54,9 @@ PLACES: Mapping[str, Callable[[str], bool]] = {
     "`tests/adapters/test_NAME.py`": lambda name: (
         ROOT / "tests" / "adapters" / f"test_{name.lower()}.py"
     ).is_file(),
+    "`STREAMS` in `tests/adapters/streams.py`": lambda name: (
+        name in STREAMS or name in WITHOUT_EVENTS
+    ),
     "`deploy/images/agent-NAME/Dockerfile`": lambda name: (
         ROOT / "deploy" / "images" / f"agent-{name.lower()}" / "Dockerfile"
     ).is_file(),
@@ -86,6 +94,29 @@ def test_adapter_is_found_by_its_name_and_has_what_every_adapter_promises(
     assert type(adapter_of(name)).__name__ == f"{name}Adapter"
     assert {"version", "launch", "reader"} <= promised
     assert [member for member in promised if not hasattr(adapter_of(name), member)] == []
+
+
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:8787", None], ids=["a gateway", "none"])
+@pytest.mark.parametrize("name", AdapterName)
+def test_later_call_names_the_session_if_the_program_resumes_and_else_equals_the_first(
+    name: AdapterName, base_url: str | None
+) -> None:
+    agent, adapter = Agent(adapter=name, command=("my-agent",)), adapter_of(name)
+
+    first = adapter.launch(agent, "the brief", base_url, Context(is_kept=True))
+    later = adapter.launch(agent, "the brief", base_url, Context(is_kept=True, session=UUID))
+
+    assert UUID not in first.argv
+    assert (UUID in later.argv) is ABILITIES[name].resumes
+    assert (later == first) is not ABILITIES[name].resumes
+
+
+@pytest.mark.parametrize("name", AdapterName)
+def test_brief_is_on_standard_input_and_not_in_an_argument(name: AdapterName) -> None:
+    launch = adapter_of(name).launch(Agent(adapter=name), "the brief", None)
+
+    assert launch.stdin == "the brief"
+    assert not any("the brief" in word for word in launch.argv)
 
 
 def test_what_is_no_adapter_yet_lacks_everything() -> None:
