@@ -62,6 +62,25 @@ def test_an_episode_works_in_a_pod_to_which_a_mesh_has_added_a_sidecar(
     wait("no Job is left at work", lambda: not at_work(team), seconds=120)
 
 
+def test_an_init_container_that_fails_is_named_and_costs_no_attempt(team: Team) -> None:
+    init = {**PROXY, "name": "mesh-init", "command": ["/bin/sh", "-c", "exit 3"]}
+    with TemporaryDirectory() as folder:
+        server = injector(team, Path(folder), {**ADDED, "initContainers": [init]})
+        with server.on(), webhook(team, PODS, server.client, mutating=True):
+            wait("pods are changed", lambda: LABEL in labels_of(would_be(team, PODS)), seconds=60)
+            team.apply(team.package("p", STAMP))
+            stalled = team.wait_for("Stalled")
+    status = team.wait_for("Succeeded")
+
+    assert stalled["reason"] == "Config"
+    assert stalled["conditions"][0]["message"].startswith(
+        "Correct the init container mesh-init where the cluster adds it to pods"
+    )
+    assert stalled["wait"]["key"] == "added"
+    assert status["usage"]["episodes"] == 1
+    assert status["subtasks"][0]["consecutiveFailures"] == 0
+
+
 def labels_of(manifest: dict[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = manifest["metadata"].get("labels", {})
     return labels

@@ -13,8 +13,9 @@ from tests.episode.authority import make_authority
 from tests.episode.container import container, shell, start_shim  # noqa: F401  # fixtures
 from tests.episode.linking import library  # noqa: F401  # a fixture
 from tests.episode.lone_runner import LoneRunner, order_for
+from tests.episode.matrix import KEY
 from tests.episode.pod import Pod, require_namespaces
-from tests.episode.servers import PASSWORD, USERNAME, Remote, serving_git
+from tests.episode.servers import PASSWORD, USERNAME, Remote, serving, serving_git
 from tests.episode.ssh_server import sshd  # noqa: F401  # a fixture
 
 NUMBERS = count()
@@ -28,6 +29,16 @@ def git_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def git_port(git_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with serving_git(git_root, tmp_path_factory.mktemp("git-server")) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a scripted model that takes `matrix.KEY`."""
+    folder = tmp_path_factory.mktemp("model-server")
+    (folder / "api-key").write_text(KEY)
+    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
+    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
         yield port
 
 

@@ -93,6 +93,14 @@ def make_order(url: str, script: str, **changes: object) -> Order:
     return replace(order, **changes)
 
 
+def batch_of(order: Order, *prompts: str) -> Order:
+    """The same order with one subtask for each prompt."""
+    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
+    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
+    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
+    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
+
+
 @dataclass
 class Pod:
     """One episode's pod below `root`. Everything it started has ended after `run`."""

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +9,14 @@ import pytest
 
 from afresh.contract.order import Agent, Budget, Order, PlanLine, Price, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
-from tests.episode.matrix import AGENT_SECONDS
-from tests.episode.pod import Pod, Started, make_order, make_task
+from tests.episode.matrix import AGENT_SECONDS, KEY
+from tests.episode.pod import Pod, Started, batch_of, make_order, make_task
 from tests.episode.recorder import recording
 from tests.episode.report_endpoint import listening
-from tests.episode.servers import SCRIPTS, Remote, serving
+from tests.episode.servers import SCRIPTS, Remote
 from tools.fakemodel.tests.claude_cli import install
 
 pytestmark = pytest.mark.slow
-KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
 PRICE = Price(
     model="claude-*",
@@ -32,15 +30,6 @@ PRICE = Price(
 @pytest.fixture(scope="session")
 def claude() -> Path:
     return install()
-
-
-@pytest.fixture(scope="session")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture
@@ -151,14 +140,6 @@ def test_model_without_a_price_is_a_matter_of_the_class_where_the_budget_is_mone
         'The model "claude-sonnet-4-5" has no price, so spec.budget.maxCostUSD of the WorkPackage '
         "cannot be enforced; add the model to spec.pricing of the AgentClass."
     )
-
-
-def batch_of(order: Order, *prompts: str) -> Order:
-    """The same order with one subtask for each prompt."""
-    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
-    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
-    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
-    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
 
 
 def test_three_subtasks_are_done_in_one_conversation_with_turns_and_usage_of_their_own(

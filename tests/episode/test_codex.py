@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,22 +10,13 @@ import pytest
 from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
 from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
 from tests.episode.matrix import AGENT_SECONDS, KEY, PROGRAMS
-from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.pod import Pod, batch_of, make_order, make_task
 from tests.episode.recorder import recording
-from tests.episode.servers import SCRIPTS, Remote, git, serving
+from tests.episode.servers import SCRIPTS, Remote, git
 
 pytestmark = pytest.mark.slow
 BRANCH = "afresh/demo"
 CODEX = next(program for program in PROGRAMS if program.adapter is AdapterName.CODEX)
-
-
-@pytest.fixture(scope="module")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture
@@ -59,14 +49,6 @@ def demo(git_root: Path, git_port: int, tmp_path: Path) -> Remote:
     git(git_root, "clone", *arguments, source, str(directory))
     git(directory, "config", "http.receivepack", "true")
     return Remote(directory, f"http://127.0.0.1:{git_port}/{name}.git")
-
-
-def batch_of(order: Order, *prompts: str) -> Order:
-    """The same order with one subtask for each prompt."""
-    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
-    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
-    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
-    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
 
 
 @pytest.mark.parametrize(

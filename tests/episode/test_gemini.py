@@ -2,33 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from afresh.contract.order import Agent, Order, PlanLine, Task, Verify
-from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
-from tests.episode.matrix import AGENT_SECONDS
-from tests.episode.pod import Pod, make_order, make_task
+from afresh.contract.order import Agent, Order, Task, Verify
+from afresh.contract.words import AdapterName, CredentialsMode, Outcome
+from tests.episode.matrix import AGENT_SECONDS, KEY
+from tests.episode.pod import Pod, batch_of, make_order
 from tests.episode.recorder import recording
-from tests.episode.servers import SCRIPTS, Remote, serving
+from tests.episode.servers import SCRIPTS, Remote
 from tests.episode.upstream import providing, streams
 from tests.programs import node_folder, npm_program
 
 pytestmark = pytest.mark.slow
-KEY = "a-key-of-the-gemini-api-0123456789"
 BRANCH = "afresh/demo"
-
-
-@pytest.fixture(scope="session")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture
@@ -49,11 +38,8 @@ def order_for(remote: Remote, endpoint: str, *prompts: str, **changes: object) -
         secret_name="gemini",
         timeout_seconds=AGENT_SECONDS,
     )
-    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
-    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
-    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
     order = make_order(remote.url, "", agent=replace(agent, **changes))
-    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
+    return batch_of(order, *prompts)
 
 
 def test_subtask_of_the_demo_is_done_with_the_programs_own_tools(

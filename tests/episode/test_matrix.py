@@ -19,7 +19,6 @@ from tests.episode.matrix import (
     Ended,
     Place,
 )
-from tests.episode.servers import serving
 
 pytestmark = pytest.mark.slow
 CELLS = {
@@ -36,15 +35,6 @@ AT_ONCE = 3
 @pytest.fixture(scope="session")
 def place(git_root: Path, git_port: int, tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("matrix"), git_root, git_port)
-
-
-@pytest.fixture(scope="session")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture(scope="session")

@@ -1,36 +1,24 @@
 """The real OpenCode over several subtasks, and what it leaves behind after one."""
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from afresh.contract.order import Agent, Order, PlanLine
-from afresh.contract.words import AdapterName, CredentialsMode, Marker, ModelApiName, Outcome
-from tests.episode.matrix import AGENT_SECONDS
-from tests.episode.pod import Pod, make_order, make_task
+from afresh.contract.order import Agent, Order
+from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
+from tests.episode.matrix import AGENT_SECONDS, KEY
+from tests.episode.pod import Pod, batch_of, make_order
 from tests.episode.recorder import recording
-from tests.episode.servers import Remote, serving
+from tests.episode.servers import Remote
 from tests.programs import npm_program
 
 pytestmark = pytest.mark.slow
-KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
     return npm_program("opencode-ai", "1.18.33", "opencode")
-
-
-@pytest.fixture(scope="module")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture
@@ -49,10 +37,7 @@ def order_for(remote: Remote, port: int, *prompts: str) -> Order:
         secret_name="anthropic",
         timeout_seconds=AGENT_SECONDS,
     )
-    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
-    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
-    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
-    return replace(make_order(remote.url, "", agent=agent), tasks=tuple(tasks), plan=tuple(plan))
+    return batch_of(make_order(remote.url, "", agent=agent), *prompts)
 
 
 def databases(pod: Pod) -> list[str]:

@@ -3,17 +3,16 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from afresh.contract.order import Agent, Order, PlanLine
-from afresh.contract.words import AdapterName, CredentialsMode, Marker, Outcome
+from afresh.contract.order import Agent, Order
+from afresh.contract.words import AdapterName, CredentialsMode, Outcome
 from tests.episode.matrix import AGENT_SECONDS, KEY, PROGRAMS
-from tests.episode.pod import Pod, make_order, make_task
+from tests.episode.pod import Pod, batch_of, make_order
 from tests.episode.recorder import recording
-from tests.episode.servers import Remote, serving
+from tests.episode.servers import Remote
 from tests.episode.upstream import answers, providing
 from tests.programs import node_folder
 
@@ -28,15 +27,6 @@ TOO_LONG = {
         "code": "context_length_exceeded",
     }
 }
-
-
-@pytest.fixture(scope="module")
-def model_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("model-server")
-    (folder / "api-key").write_text(KEY)
-    arguments = ("--api-key-file", str(folder / "api-key"), "--delay", "0")
-    with serving("tools.fakemodel.model_server", *arguments, log=folder / "log") as port:
-        yield port
 
 
 @pytest.fixture
@@ -57,11 +47,8 @@ def order_for(remote: Remote, endpoint: str, *prompts: str, **changes: object) -
         secret_name="model-key",
         timeout_seconds=AGENT_SECONDS,
     )
-    ids = [f"T00{number}" for number in range(1, len(prompts) + 1)]
-    tasks = (make_task(id=ident, prompt=text) for ident, text in zip(ids, prompts, strict=True))
-    plan = (PlanLine(id=ident, title=ident, marker=Marker.PENDING) for ident in ids)
     order = make_order(remote.url, "", agent=replace(agent, **changes))
-    return replace(order, tasks=tuple(tasks), plan=tuple(plan))
+    return batch_of(order, *prompts)
 
 
 def test_two_subtasks_are_done_in_one_conversation_with_turns_of_their_own(
