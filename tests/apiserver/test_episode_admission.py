@@ -508,11 +508,10 @@ def test_a_kubelet_has_the_token_of_a_pod_on_its_node(writer: Writer) -> None:
             "spec": {"audiences": ["afresh"], "boundObjectRef": reference}}  # fmt: skip
     options = ("--as-group=system:nodes", "--as-group=system:authenticated")
 
-    wait(
-        "the kubelet has its token",
-        lambda: '"token":' in writer.raw(NODE, "serviceaccounts/default/token", body, *options),
-        seconds=60,
-    )
+    def has_token() -> bool:
+        return '"token":' in writer.raw(NODE, "serviceaccounts/default/token", body, *options)
+
+    assert wait("the kubelet has its token", has_token, seconds=60)
 
 
 def test_garbage_collection_eviction_and_the_kubelet_go_on(writer: Writer) -> None:
@@ -604,8 +603,7 @@ def test_a_namespace_that_is_not_served_is_none_of_the_policies_business(
     elsewhere = Writer(writer.kubectl, namespace)
     allow(elsewhere, "edith", PEOPLE["edith"])
 
-    wait(
-        "she may make what she likes",
-        lambda: elsewhere.create("edith", episode(namespace), "--dry-run=server") == "",
-        seconds=120,
-    )
+    def may_create() -> bool:
+        return elsewhere.create("edith", episode(namespace), "--dry-run=server") == ""
+
+    assert wait("she may make what she likes", may_create, seconds=120)

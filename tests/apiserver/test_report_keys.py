@@ -174,6 +174,7 @@ async def test_an_operator_that_may_not_write_now_follows_the_one_that_does(
     kubes: list[Kube], kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     standby = await opened(kubes[0])
+    before = standby.pins()
     kubes[0].write_seconds = lambda: 0.0
     monkeypatch.setattr(report_keys, "LOOK_SECONDS", 0.05)
     keeping = asyncio.create_task(standby.keep())
@@ -181,6 +182,8 @@ async def test_an_operator_that_may_not_write_now_follows_the_one_that_does(
     leader = await opened(kubes[1])
     await holds("it follows", lambda: standby.pins() == leader.pins())
     keeping.cancel()
+
+    assert standby.pins() == leader.pins() != before
 
 
 async def test_without_a_secret_that_may_be_read_an_operator_has_keys_of_its_own(

@@ -137,7 +137,7 @@ def test_a_pod_that_never_fits_is_told_and_lowering_its_requests_is_enough(team:
     stays(team, ("Stalled", "NeverFits"), looks=5)
     team.agent()
 
-    team.wait_for("Succeeded", package=PACKAGES[0])
+    assert team.wait_for("Succeeded", package=PACKAGES[0])["phase"] == "Succeeded"
 
 
 def test_a_git_server_that_is_away_is_asked_by_runners_alone_and_all_go_on_when_it_is_back(
