@@ -1,4 +1,4 @@
-"""One real node for the whole session, with the demo's story told on it first."""
+"""One real node for the whole session, on which the demo runs first."""
 
 import os
 import subprocess
@@ -25,13 +25,13 @@ LAST = ("test_kueue.py", "test_privileges.py", "test_removal.py")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "story(long): told at once with the others, the long ones first"
+        "markers", "story(long): runs at once with the others, the long ones first"
     )
     config.addinivalue_line("markers", "images(*names): what it needs besides the usual images")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have other tests on nodes done while the stories are told, and the last ones afterwards."""
+    """Have other tests on nodes done while the stories run, and the last ones afterwards."""
     items.sort(key=_turn)
 
 
@@ -92,7 +92,7 @@ def proxy(node: str, socket: Path) -> Iterator[Api]:
 
 
 @dataclass(frozen=True)
-class Told:
+class DemoRun:
     """What `make demo CLUSTER=current` printed, and how it ended."""
 
     code: int
@@ -100,7 +100,7 @@ class Told:
 
 
 @pytest.fixture(scope="session")
-def demo(cluster: Cluster) -> Told:
+def demo(cluster: Cluster) -> DemoRun:
     """Run the demo as a user does who has a cluster; the operator and its servers stay.
 
     From the first, what the operator may not touch is refused, and in the audit log.
@@ -112,11 +112,11 @@ def demo(cluster: Cluster) -> Told:
         *environment, "make", "-C", str(ROOT), "--no-print-directory", "demo", "CLUSTER=current",
         timeout=900,
     )  # fmt: skip
-    return Told(done.returncode, done.stdout + done.stderr)
+    return DemoRun(done.returncode, done.stdout + done.stderr)
 
 
 @pytest.fixture(scope="session")
-def make_team(cluster: Cluster, demo: Told) -> Callable[[str], Team]:
+def make_team(cluster: Cluster, demo: DemoRun) -> Callable[[str], Team]:
     """Return what makes a namespace that knows the demo's servers."""
     made = {
         "git": service_url(cluster, DEMO, "git"),

@@ -21,8 +21,8 @@ class Asked:
     statuses: int
 
 
-def told(team: Team, packages: Iterable[str]) -> set[tuple[str, str, str]]:
-    """Return what the packages say: phase, reason and message; empty where there is no word yet."""
+def statuses_of(team: Team, packages: Iterable[str]) -> set[tuple[str, str, str]]:
+    """Return phase, reason and message of each package; empty strings if it has no status yet."""
     found = [team.status(name) for name in packages]
     return {
         (status["phase"], status["reason"], message_of(status))
@@ -30,6 +30,11 @@ def told(team: Team, packages: Iterable[str]) -> set[tuple[str, str, str]]:
         else ("", "", "")
         for status in found
     }
+
+
+def reasons_of(team: Team, packages: Iterable[str]) -> set[tuple[str, str]]:
+    """Return phase and reason of each package; empty strings if it has no status yet."""
+    return {(phase, reason) for phase, reason, _ in statuses_of(team, packages)}
 
 
 def asked(team: Team) -> Asked:

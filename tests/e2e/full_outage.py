@@ -11,7 +11,7 @@ import pytest
 from afresh.core.history.shared_causes import PULL_WAITING
 from tests.e2e.api import Manifest
 from tests.e2e.cluster import wait
-from tests.e2e.crowd import asked, told
+from tests.e2e.crowd import asked, reasons_of, statuses_of
 from tests.e2e.team import Team
 from tests.e2e.test_shared_causes import LATE_IMAGE, MOST_EVENTS, MOST_JOBS, PACKAGES, have_image
 
@@ -32,7 +32,7 @@ def test_eighty_subtasks_wait_ten_minutes_for_an_image_at_the_cost_of_eight_jobs
     begun = time.monotonic()
     for name in PACKAGES:
         team.apply(team.package(name, *SUBTASKS, parallelism=4))
-    wait("all wait", lambda: {words[:2] for words in told(team, PACKAGES)} == {SAID}, seconds=180)
+    wait("all wait", lambda: reasons_of(team, PACKAGES) == {SAID}, seconds=180)
     # Until the kubelet says what is wrong, on a busy node some seconds later, Events are read.
     wait(
         "every pod tells",
@@ -43,7 +43,7 @@ def test_eighty_subtasks_wait_ten_minutes_for_an_image_at_the_cost_of_eight_jobs
     seen = set()
 
     def is_over() -> bool:
-        seen.update(told(team, PACKAGES))
+        seen.update(statuses_of(team, PACKAGES))
         return time.monotonic() > begun + OUTAGE_SECONDS
 
     wait("the outage is over", is_over, seconds=2 * OUTAGE_SECONDS, every=2)

@@ -49,11 +49,11 @@ def readable_files(*folders: str) -> list[str]:
 
 def others_processes() -> list[str]:
     """Processes that are not in this container: their command names the runner."""
-    told = []
+    commands = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            told.append((folder / "cmdline").read_text())
-    return [line for line in told if "afresh.episode" in line]
+            commands.append((folder / "cmdline").read_text())
+    return [line for line in commands if "afresh.episode" in line]
 
 
 def replaced_fifos() -> list[str]:

@@ -1,4 +1,4 @@
-"""An admission webhook: lets everything in, and adds to pods what it was told to add.
+"""An admission webhook: admits everything, and adds to pods what it is given.
 
     python3 injector.py PORT KEY ADDITIONS
 

@@ -8,7 +8,7 @@ from tests.e2e.cluster import Cluster, wait
 
 NAMESPACE = "afresh-system"
 DEPLOYMENT = "afresh-operator"
-# Stories are told side by side: what one does to the operator must not reach one that needs it.
+# Stories run side by side: what one does to the operator must not reach one that needs it.
 _TURN = threading.RLock()
 
 

@@ -76,8 +76,8 @@ def search(secrets: dict[str, bytes]) -> Iterator[str]:
 
 def main() -> None:
     """Search, and write down what was found and how much was seen."""
-    told = json.loads(base64.b64decode(sys.argv[1]))
-    secrets = {name: value.encode() for name, value in told.items()}
+    given = json.loads(base64.b64decode(sys.argv[1]))
+    secrets = {name: value.encode() for name, value in given.items()}
     held = [f"a folder of the runner's in {path}" for path in HELD_BY_THE_RUNNER if exists(path)]
     write("found.txt", [*search(secrets), *held])
     commands = [text for place, text in environments() if place.endswith("cmdline")]

@@ -1,4 +1,4 @@
-"""Stories told at once: all begin with the first, each in a thread and a namespace of its own.
+"""Stories that run at once: all begin with the first, each in a thread and a namespace of its own.
 
 A story mostly waits for pods, so telling one after the other would take many times as long. A test
 with the mark `story` is one; its fixture `team` is its namespace. Must not know what they tell.
@@ -18,7 +18,7 @@ from tests.e2e.team import ENDED, Team
 MARK = "story"
 # Two cores: more pods at a time only starve each other.
 AT_ONCE = 6
-# What a program may take to end that is told to.
+# How long a program may take to end after it was asked to.
 LAST_SECONDS = 180
 
 
@@ -45,7 +45,7 @@ def begin(items: list[pytest.Item], make_team: Callable[[str], Team]) -> Iterato
 
 
 def is_story(item: pytest.Item) -> bool:
-    """Whether the test is told at once with the others."""
+    """Whether the test runs at once with the others."""
     return item.get_closest_marker(MARK) is not None
 
 

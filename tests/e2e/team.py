@@ -189,16 +189,16 @@ class Team:
         record: dict[str, Any] = wait(f"{subtask} has {fields}", is_so, seconds=SECONDS)
         return record
 
-    def wait_settled(self, package: str = "p") -> dict[str, Any]:
-        """Return the status once the last edit is taken in and nothing is left to do."""
+    def wait_for_end(self, package: str = "p") -> dict[str, Any]:
+        """Return the status once it is about the last edit and the package has ended."""
 
-        def is_settled() -> dict[str, Any] | None:
+        def has_ended() -> dict[str, Any] | None:
             found = self.cluster.api.get("workpackages", package, self.namespace)
             status: dict[str, Any] = found.get("status", {})
-            taken_in = status.get("observedGeneration") == found["metadata"]["generation"]
-            return status if taken_in and status.get("phase") in ENDED else None
+            is_current = status.get("observedGeneration") == found["metadata"]["generation"]
+            return status if is_current and status.get("phase") in ENDED else None
 
-        status: dict[str, Any] = wait(f"{package} settles", is_settled, seconds=SECONDS)
+        status: dict[str, Any] = wait(f"{package} ends", has_ended, seconds=SECONDS)
         return status
 
     def record(self, subtask: str, package: str = "p") -> dict[str, Any]:
@@ -272,12 +272,12 @@ class Team:
     def evidence(self) -> str:
         """Return what a person would look at if something were not as it should be."""
         api = self.cluster.api
-        told = [f"seen at {time.strftime('%X')} in {self.namespace}:"]
+        parts = [f"seen at {time.strftime('%X')} in {self.namespace}:"]
         packages = api.items("workpackages", self.namespace)
-        told += [json.dumps(item.get("status", {}))[:4000] for item in packages]
-        told += [json.dumps(pod["status"])[:1500] for pod in api.items("pods", self.namespace)]
-        told += [" ".join(event) for event in self.events()][-30:]
-        return "\n".join(told)
+        parts += [json.dumps(item.get("status", {}))[:4000] for item in packages]
+        parts += [json.dumps(pod["status"])[:1500] for pod in api.items("pods", self.namespace)]
+        parts += [" ".join(event) for event in self.events()][-30:]
+        return "\n".join(parts)
 
 
 def record_of(status: dict[str, Any], subtask: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.api import Manifest
 from tests.e2e.cluster import wait
-from tests.e2e.crowd import asked, told
+from tests.e2e.crowd import asked, reasons_of, statuses_of
 from tests.e2e.team import Team
 from tests.e2e.webhooks import JOBS, PODS, Kind, injector, policy, refusal_of, webhook
 
@@ -25,7 +25,7 @@ TASKS = [f"Add a stamp.\ndo: stamp {number}.txt" for number in range(2)]
 MOST_JOBS = 8
 MOST_EVENTS = 50
 LOOKS = 10
-SETTLES = 120
+WAIT_SECONDS = 120
 GOES_ON = 420
 # Those whose pods wait for room, and those that see that others' do.
 FULL = {("Pending", "EpisodeNotStarted"), ("Pending", "FirstStart")}
@@ -157,8 +157,8 @@ def test_a_cause_costs_few_jobs_and_no_agent_and_everybody_goes_on_when_it_is_go
             team.apply(team.package(name, *TASKS))
         wait(
             "all say it",
-            lambda: {words[:2] for words in told(team, PACKAGES)} == {("Stalled", cause.reason)},
-            seconds=SETTLES,
+            lambda: reasons_of(team, PACKAGES) == {("Stalled", cause.reason)},
+            seconds=WAIT_SECONDS,
         )
         seen = looked_at(team)
         cost = asked(team)
@@ -176,13 +176,13 @@ def test_a_cause_costs_few_jobs_and_no_agent_and_everybody_goes_on_when_it_is_go
 
 def looked_at(team: Team) -> set[tuple[str, str, str]]:
     """Look some more times; return all that the packages say meanwhile."""
-    seen, left = set(told(team, PACKAGES)), iter(range(LOOKS))
+    seen, left = set(statuses_of(team, PACKAGES)), iter(range(LOOKS))
 
     def has_looked() -> bool:
-        seen.update(told(team, PACKAGES))
+        seen.update(statuses_of(team, PACKAGES))
         return next(left, None) is None
 
-    wait("somebody has looked often", has_looked, seconds=SETTLES, every=2)
+    wait("somebody has looked often", has_looked, seconds=WAIT_SECONDS, every=2)
     return seen
 
 
@@ -197,7 +197,7 @@ def test_a_full_node_costs_few_waiting_pods_and_they_run_when_there_is_room(team
     (node,) = team.cluster.api.call("GET", "api/v1/nodes")["items"]
     memory = int(node["status"]["allocatable"]["memory"].removesuffix("Ki"))
     team.apply(holder(team, memory=f"{memory * 82 // 100}Ki"))
-    wait("the node is full", lambda: is_running(team, "holder"), seconds=SETTLES)
+    wait("the node is full", lambda: is_running(team, "holder"), seconds=WAIT_SECONDS)
     needed = f"{memory * 20 // 100}Ki"
     team.agent(
         resources={"requests": {"cpu": "20m", "memory": needed}, "limits": {"memory": needed}}
@@ -205,7 +205,7 @@ def test_a_full_node_costs_few_waiting_pods_and_they_run_when_there_is_room(team
     for name in PACKAGES:
         team.apply(team.package(name, *TASKS))
 
-    wait("all wait", lambda: {words[:2] for words in told(team, PACKAGES)} == FULL, seconds=SETTLES)
+    wait("all wait", lambda: reasons_of(team, PACKAGES) == FULL, seconds=WAIT_SECONDS)
     seen = looked_at(team)
     cost = asked(team)
     team.cluster.api.delete("pods", "holder", team.namespace, gracePeriodSeconds=0)

@@ -62,16 +62,16 @@ def test_no_attempt_is_shown_a_byte_that_another_on_the_same_head_is_not(team: T
 
     team.wait_for("NeedsReview")
 
-    told = [_told(team, number) for number in (1, 2, 3)]
-    alike = [_alike(text) for text in told]
+    outputs = [_probe_output(team, number) for number in (1, 2, 3)]
+    alike = [_alike(text) for text in outputs]
     assert alike[0].splitlines() == alike[1].splitlines()
     assert alike[0].splitlines() == alike[2].splitlines()
     assert len(alike[0].splitlines()) > 200
-    assert "Write hello.txt." in told[0]
+    assert "Write hello.txt." in outputs[0]
     # The name of the namespace is among the DNS search names of every pod of a cluster with DNS.
     names = [item["metadata"]["name"] for item in team.pods()]
     for name in (*names, "p-t001", "git-credentials", team.git_password):
-        assert not [text for text in told if name in text], name
+        assert not [text for text in outputs if name in text], name
 
 
 def test_secrets_that_an_agent_prints_are_in_no_log_status_event_or_note(team: Team) -> None:
@@ -111,14 +111,14 @@ def test_secrets_that_an_agent_prints_are_in_no_log_status_event_or_note(team: T
     assert [place for place, text in texts.items() if "[redacted]" not in text] == []
 
 
-def _told(team: Team, attempt: int) -> str:
+def _probe_output(team: Team, attempt: int) -> str:
     """What the probe of an attempt has printed, as the runner's log has it."""
     log = _log(team, attempt)
     return log[log.index("PROBE BEGINS") : log.index("PROBE ENDS")]
 
 
 def _ended_pod(team: Team, attempt: int = 1) -> Manifest:
-    """The pod of an attempt, once the kubelet has told of its end and of the Report."""
+    """The pod of an attempt, once the kubelet has reported its end and the Report."""
     labels = f"afresh.dev/package=p,afresh.dev/subtask=T001,afresh.dev/attempt={attempt}"
 
     def found() -> Manifest | None:

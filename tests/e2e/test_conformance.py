@@ -25,12 +25,12 @@ def test_an_image_is_tried_in_a_pod_and_what_it_lacks_is_named(
 
     done = team.try_afresh("conformance", "-o", "json", reference, *words)
 
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     failed = {
-        item["id"]: item["detail"] for item in told["findings"] if item["verdict"] == "failed"
+        item["id"]: item["detail"] for item in report["findings"] if item["verdict"] == "failed"
     }
     assert failed == want
-    assert told["conforms"] is not bool(want)
+    assert report["conforms"] is not bool(want)
     assert done.returncode == (1 if want else 0)
     left = team.cluster.api.items("pods", team.namespace)
     assert [pod for pod in left if "deletionTimestamp" not in pod["metadata"]] == []

@@ -1,26 +1,26 @@
-"""The demo, told on a cluster that the kubeconfig names: a real agent finishes a real package."""
+"""The demo on a cluster that the kubeconfig names: a real agent finishes a real package."""
 
 import pytest
 
 from tests.e2e.cluster import ROOT, Cluster
-from tests.e2e.conftest import DEMO, Told
+from tests.e2e.conftest import DEMO, DemoRun
 from tests.e2e.servers import secret_value
 
 pytestmark = pytest.mark.cluster
 
 
-def test_the_demo_ends_with_a_package_that_succeeded(demo: Told) -> None:
+def test_the_demo_ends_with_a_package_that_succeeded(demo: DemoRun) -> None:
     assert demo.code == 0, demo.output
     assert "token-auth succeeded: 6 commits on afresh/token-auth" in demo.output
 
 
-def test_the_plan_on_the_branch_shows_every_subtask_done(demo: Told) -> None:
+def test_the_plan_on_the_branch_shows_every_subtask_done(demo: DemoRun) -> None:
     plan = [line for line in demo.output.splitlines() if line.startswith("- [")]
 
     assert [line[:5] for line in plan] == ["- [x]"] * 5
 
 
-def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo: Told) -> None:
+def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo: DemoRun) -> None:
     log = cluster.kubectl(
         "exec", "-n", DEMO, "deployment/git", "--",
         "git", "-c", "safe.directory=*", "-C", "/data/ledger.git",
@@ -35,7 +35,7 @@ def test_every_commit_is_neutral_and_carries_its_trailers(cluster: Cluster, demo
     assert subtasks == ["T005", "T004", "T003", "T002", "T001", ""]
 
 
-def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) -> None:
+def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: DemoRun) -> None:
     status = cluster.api.get("workpackages", "token-auth", DEMO)["status"]
 
     assert status["usage"]["episodes"] == 5
@@ -50,7 +50,9 @@ def test_the_status_tells_turns_tokens_and_cost(cluster: Cluster, demo: Told) ->
     assert all(attempt["turns"] > 1 for attempt in attempts)
 
 
-def test_a_namespace_that_is_not_the_demos_is_never_deleted(cluster: Cluster, demo: Told) -> None:
+def test_a_namespace_that_is_not_the_demos_is_never_deleted(
+    cluster: Cluster, demo: DemoRun
+) -> None:
     label = "app.kubernetes.io/part-of"
     cluster.kubectl("label", "namespace", DEMO, f"{label}-")
     try:
@@ -63,7 +65,7 @@ def test_a_namespace_that_is_not_the_demos_is_never_deleted(cluster: Cluster, de
     assert cluster.api.get("namespaces", DEMO)["status"]["phase"] == "Active"
 
 
-def test_the_model_key_is_in_no_object_but_its_secret(cluster: Cluster, demo: Told) -> None:
+def test_the_model_key_is_in_no_object_but_its_secret(cluster: Cluster, demo: DemoRun) -> None:
     key = secret_value(cluster, DEMO, "model-key", "api-key")
 
     everything = cluster.kubectl(

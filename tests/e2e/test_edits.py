@@ -42,12 +42,12 @@ def test_raising_a_revision_runs_a_subtask_again_and_an_older_manifest_changes_n
     team.afresh("retry", "p", "T001")
     again = team.wait_until("T001", observedRevision=1, marker="[x]")
     team.apply(older)
-    settled = team.wait_settled()
+    final = team.wait_for_end()
 
-    assert (again["attempts"], record_of(settled, "T001")["attempts"]) == (2, 2)
-    assert settled["phase"] == "Succeeded"
-    assert settled["usage"]["episodes"] == 3
-    assert record_of(settled, "T001")["observedRevision"] == 1
+    assert (again["attempts"], record_of(final, "T001")["attempts"]) == (2, 2)
+    assert final["phase"] == "Succeeded"
+    assert final["usage"]["episodes"] == 3
+    assert record_of(final, "T001")["observedRevision"] == 1
     assert team.branch().subtasks() == ["T001", "T002", "T001"]
 
 

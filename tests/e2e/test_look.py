@@ -42,7 +42,7 @@ def test_a_person_sees_a_package_run_reads_its_logs_and_finds_them_when_its_pods
         status = json.loads(team.afresh("status", "p", "-o", "json"))
         why = json.loads(team.afresh("explain", "p", "-o", "json"))
         bell.ring()
-        told = logs.result(SECONDS)
+        followed = logs.result(SECONDS)
         said = changes.result(SECONDS).stdout
 
     assert f"T001, attempt 1: live from the pod {pod}" in shown.stderr
@@ -51,12 +51,12 @@ def test_a_person_sees_a_package_run_reads_its_logs_and_finds_them_when_its_pods
     assert (why["next"]["rule"], why["missing"]) == ("episode_running", [])
     assert any("1 of 1 ready" in line for line in why["operators"])
 
-    assert (told.returncode, waited.result().returncode) == (0, 0)
-    lines = told.stdout
+    assert (followed.returncode, waited.result().returncode) == (0, 0)
+    lines = followed.stdout
     assert 0 <= lines.index("the first agent waits") < lines.index("the second agent is done")
     assert lines.count("the first agent waits") == 1
-    assert "--- T002, attempt 1: " in told.stderr
-    assert told.stderr.endswith("--- p is Succeeded: Every subtask is done.\n")
+    assert "--- T002, attempt 1: " in followed.stderr
+    assert followed.stderr.endswith("--- p is Succeeded: Every subtask is done.\n")
     assert f"{team.namespace}/p T001: Running -> [x] Done (Verified), attempt 1" in said
     assert f"{team.namespace}/p: Succeeded, 2/2 done: Every subtask is done.\n" in said
 

@@ -17,7 +17,7 @@ from tests.e2e.team import STAMP, Team
 from tests.monitoring.prometheus import Prometheus, running
 
 pytestmark = [pytest.mark.cluster, pytest.mark.story]
-# Limits are told by the kubelet's cAdvisor alone, which finds no containerd but at its usual place.
+# Only the kubelet's cAdvisor reports limits, and it finds containerd only at its usual place.
 MEMORY, CPU, _ = PODS
 
 
@@ -43,8 +43,8 @@ def test_a_held_agents_memory_and_cpu_are_seen_and_later_where_its_time_went(tea
     assert pods == {pod["name"]}
     # A command asks no model, and the images are on the node.
     sometimes = {EpisodePhase.FIRST_REQUEST, EpisodePhase.RUNNER_IMAGE}
-    told = {item["metric"]["phase"] for item in parts}
-    assert {str(phase) for phase in set(EpisodePhase) - sometimes} <= told
+    phases = {item["metric"]["phase"] for item in parts}
+    assert {str(phase) for phase in set(EpisodePhase) - sometimes} <= phases
     assert {item["metric"]["kind"] for item in spent} == {"work", "overhead"}
 
 

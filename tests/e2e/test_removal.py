@@ -3,12 +3,14 @@
 import pytest
 
 from tests.e2e.cluster import ROOT, Cluster
-from tests.e2e.conftest import Told
+from tests.e2e.conftest import DemoRun
 
 pytestmark = pytest.mark.cluster
 
 
-def test_removing_the_demo_leaves_nothing_of_it_but_the_crds(cluster: Cluster, demo: Told) -> None:
+def test_removing_the_demo_leaves_nothing_of_it_but_the_crds(
+    cluster: Cluster, demo: DemoRun
+) -> None:
     done = cluster.run("make", "-C", str(ROOT), "demo-down", "CLUSTER=current", timeout=300)
 
     assert done.returncode == 0, done.stderr

@@ -19,8 +19,8 @@ VALUE = "a-token-of-the-provider-itself"
 def searching(**secrets: str) -> str:
     """A shell command that looks for these values, which stand nowhere in clear."""
     program = base64.b64encode(SEARCH.read_bytes()).decode()
-    told = base64.b64encode(json.dumps(secrets).encode()).decode()
-    return f"printf %s {program} | base64 -d >/tmp/search.py && python3 /tmp/search.py {told}"
+    encoded = base64.b64encode(json.dumps(secrets).encode()).decode()
+    return f"printf %s {program} | base64 -d >/tmp/search.py && python3 /tmp/search.py {encoded}"
 
 
 def test_agent_finds_no_secret_in_its_environment_files_processes_or_on_loopback(

@@ -72,7 +72,7 @@ def test_an_image_that_is_missing_costs_eight_jobs_and_everybody_goes_on_when_it
 
     is_steady(team, ("Pending", "ImageNotPulled"))
     stays(team, ("Pending", "ImageNotPulled"), looks=30)
-    told = {message_of(team.status(name)) for name in PACKAGES}
+    messages = {message_of(team.status(name)) for name in PACKAGES}
     events = [
         event
         for event in team.cluster.api.items("events", team.namespace)
@@ -81,8 +81,8 @@ def test_an_image_that_is_missing_costs_eight_jobs_and_everybody_goes_on_when_it
     have_image(team)
     wait("all have begun", lambda: all(begun(team, name) for name in PACKAGES), seconds=420)
 
-    assert len(told) == 1
-    assert told.pop().startswith(f"Correct the image {LATE_IMAGE}")
+    assert len(messages) == 1
+    assert messages.pop().startswith(f"Correct the image {LATE_IMAGE}")
     assert len(events) <= MOST_EVENTS
 
 

@@ -13,7 +13,7 @@ BAD_END = re.compile(rb"^(rc [0-9a-f]+) [1-9][0-9]*$", re.MULTILINE)
 
 
 def channel() -> str:
-    """The end of the FIFO on which ends are told, as the first process has it open."""
+    """The end of the FIFO on which exit codes are reported, as the first process has it open."""
     ends = Path("/proc/1/fd").iterdir()
     return next(str(end) for end in ends if "done" in str(end.readlink()))
 
@@ -22,8 +22,8 @@ def listen(path: str) -> None:
     """Take what is said, change it, and say it again."""
     theirs = os.open(path, os.O_RDONLY)
     ours = os.open(path, os.O_WRONLY)
-    while told := os.read(theirs, 1 << 16):
-        os.write(ours, BAD_END.sub(rb"\1 0", told))
+    while lines := os.read(theirs, 1 << 16):
+        os.write(ours, BAD_END.sub(rb"\1 0", lines))
 
 
 def main() -> None:

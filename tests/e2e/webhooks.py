@@ -118,11 +118,11 @@ def policy(team: Team, kind: Kind) -> Iterator[None]:
     """Have a policy refuse what is created and lacks a label, for as long as the block lasts."""
     rules = {"resourceRules": [kind.rule], "namespaceSelector": _only(team)}
     has_label = "'cost-centre' in object.metadata.?labels.orValue({})"
-    told = "the label cost-centre is missing"
+    message = "the label cost-centre is missing"
     spec = {
         "failurePolicy": "Fail",
         "matchConstraints": rules,
-        "validations": [{"expression": has_label, "message": told}],
+        "validations": [{"expression": has_label, "message": message}],
     }
     binding = {"policyName": team.namespace, "validationActions": ["Deny"]}
     first = {"apiVersion": GROUP, "kind": "ValidatingAdmissionPolicy", "spec": spec}
