@@ -21,12 +21,12 @@ FOR_OTHERS = {
     "adapters/adapter.py": "the brief",
     "adapters/aider.py": "the brief",
     "core/reason_table.py": "a page of the documentation",
-    "episode/gateway/agent_connection.py": "the agent's program",
-    "episode/gateway/agent_request.py": "the agent's program",
-    "episode/gateway/forward.py": "the agent's program",
-    "episode/gateway/meter.py": "the agent's program",
-    "episode/gateway/request_body.py": "the agent's program",
-    "episode/gateway/request_head.py": "the agent's program",
+    "episode/gateway/agent_connection.py": "the agent program",
+    "episode/gateway/agent_request.py": "the agent program",
+    "episode/gateway/forward.py": "the agent program",
+    "episode/gateway/meter.py": "the agent program",
+    "episode/gateway/request_body.py": "the agent program",
+    "episode/gateway/request_head.py": "the agent program",
     "kube/kubeconfig.py": "who starts the operator",
 }
 LOGGERS = frozenset({"say", "debug", "info", "warning", "error", "exception"})

@@ -1,4 +1,4 @@
-"""An agent's program that goes on asking a provider that will not answer."""
+"""An agent program that goes on asking a provider that will not answer."""
 
 import os
 from pathlib import Path

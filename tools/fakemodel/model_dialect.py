@@ -18,7 +18,7 @@ from tools.fakemodel.model_tools import ModelTurn
 _CHARACTERS_PER_TOKEN = 4
 _TEXT_PIECE = 24
 _JSON_PIECE = 2000
-# The beginnings of user messages that the agent's program itself has generated.
+# The beginnings of user messages that the agent program itself has generated.
 _MADE_UP = (
     "<system-reminder>",
     "# 1 SEARCH/REPLACE block",
@@ -104,7 +104,7 @@ class Dialect(Protocol):
 
 
 def is_made_up(text: str) -> bool:
-    """Return whether the agent's program itself generated this user message."""
+    """Return whether the agent program itself generated this user message."""
     return text.startswith(_MADE_UP)
 
 

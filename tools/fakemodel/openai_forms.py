@@ -99,7 +99,7 @@ def text_of(content: object) -> str:
 
 
 def said_by_user(content: object) -> str:
-    """Return the text of a user message without the parts that the agent's program generated."""
+    """Return the text of a user message without the parts that the agent program generated."""
     texts = _texts(content) if isinstance(content, list) else [text_of(content)]
     return "\n".join(text for text in texts if not is_made_up(text))
 

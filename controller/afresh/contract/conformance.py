@@ -68,7 +68,7 @@ SHELL = Requirement(
 PROGRAM = Requirement(
     id="program",
     level=Level.MUST,
-    text="have the agent's program on the PATH of its environment",
+    text="have the agent program on the PATH of its environment",
     remedy="install the program where the image's PATH finds it, for every user to run",
 )
 STARTS = Requirement(

@@ -250,12 +250,12 @@ NO_NODE = (
 )
 NOT_STARTED = "The pod does not start; if this lasts, correct the cause that the details name."
 NO_POD = "The Job has no pod; look at the events of the Job."
-_ANOTHER = "another episode follows by itself"
+_ANOTHER = "another episode starts automatically"
 NO_RESULT = f"The runner reported nothing about this subtask; {_ANOTHER}."
 UNREPORTED = f"The runner ended before it could report; {_ANOTHER}."
 POD_DELETED = f"The pod was deleted before it could report; {_ANOTHER}."
 NO_REPORT = f"The Job ended without a Report; {_ANOTHER}."
-NODE_AWAY = f"The node of the pod does not answer; look at the node, {_ANOTHER}."
+NODE_AWAY = f"The node of the pod does not answer; {_ANOTHER}, but look at the node."
 
 
 _RUNNER_OOM = (

@@ -257,7 +257,7 @@ def _verdict(seen: Observed, episode: Episode, record: SubtaskRecord) -> Running
         )
     return Finished(
         outcome=Outcome.INFRASTRUCTURE,
-        message="The Job was deleted before it ended; another episode follows by itself.",
+        message="The Job was deleted before it ended; another episode starts automatically.",
         begun=record.phase is SubtaskPhase.RUNNING,
     )
 

@@ -1,4 +1,4 @@
-"""The connections from the agent's programs, and the limits on their number and on each.
+"""The connections from the agent programs, and the limits on their number and on each.
 
 Owns the limits on their number, buffered bytes and seconds. Requests on one connection are handled
 one after another: what a program sends before it has its answer is dropped, and its connection is

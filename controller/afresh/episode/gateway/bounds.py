@@ -46,7 +46,7 @@ DROPPED_LIMIT = 2 * BODY_LIMIT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionPatience:
-    """How many seconds the gateway waits for the agent's program."""
+    """How many seconds the gateway waits for the agent program."""
 
     idle: float = 3630.0  # a tool of the agent may run long between two requests
     head: float = 10.0

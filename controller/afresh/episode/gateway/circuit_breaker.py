@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from afresh.episode.gateway.model_api import ModelFault
 
-# For this long an agent's program may retry: its own quick retries take two to seven seconds, and a
+# For this long an agent program may retry: its own quick retries take two to seven seconds, and a
 # fault that ends within that time costs nothing. Longer retries only use up the episode's time.
 RETRY_SECONDS = 8.0
 # For this long a program whose requests are refused may end by itself and save its work.

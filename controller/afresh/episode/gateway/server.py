@@ -3,7 +3,7 @@
 Owns when requests are accepted. Any process in the pod can connect, so the socket listens only from
 the start of the agent to its end. `forward` serves the requests. Its libraries are imported in the
 thread: the socket listens at once, early connections wait, and the import is usually faster than
-the start of an agent's program.
+the start of an agent program.
 """
 
 import socket

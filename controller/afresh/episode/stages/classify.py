@@ -63,7 +63,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
 
 
 def _from_verdicts(context: EpisodeContext, own: Verdict) -> Iterator[SubtaskStopped]:
-    """Yield what the agent's program, the runner's watch or the gateway report as a failure."""
+    """Yield what the agent program, the runner's watch or the gateway report as a failure."""
     verdicts = [*price_verdicts(context.meter)]
     if own.outcome:
         verdicts += [own, *model_verdicts(context.order, context.meter)]

@@ -1,4 +1,4 @@
-"""Runs the agent's program until it ends or reaches its limit, then ends all its processes.
+"""Runs the agent program until it ends or reaches its limit, then ends all its processes.
 
 Owns the agent's run. What the agent reports is only a claim; later stages check the result.
 """

@@ -12,7 +12,7 @@ from afresh.episode.gateway.request_reading import (
 )
 from afresh.episode.gateway.wire_values import mapping_of
 
-# Tools that the agent's program itself executes. The provider executes all others with a type.
+# Tools that the agent program itself executes. The provider executes all others with a type.
 OWN_TOOLS = ("bash_", "computer_", "custom", "memory_", "text_editor_", "tool_search_tool_")
 OWN_SOURCES = frozenset({"base64", "content", "text"})
 LEAST_THINKING = 1024

@@ -15,7 +15,7 @@ from afresh.episode.gateway.request_reading import (
 from afresh.episode.gateway.wire_values import mapping_of
 
 RESPONSES = "/v1/responses"
-# Tools that the agent's program itself executes. The provider executes all others.
+# Tools that the agent program itself executes. The provider executes all others.
 OWN_TOOLS = frozenset(
     {"apply_patch", "custom", "function", "local_shell", "namespace", "tool_search"}
 )
