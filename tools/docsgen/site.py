@@ -22,7 +22,7 @@ class SiteError(Exception):
 
 
 def build(root: Path) -> Path:
-    """Build the site of the checkout at `root` anew and return its folder. Raises SiteError."""
+    """Build the site of the checkout at `root` again and return its folder. Raises SiteError."""
     for old in (SITE, _CACHE):
         shutil.rmtree(root / old, ignore_errors=True)
     done = subprocess.run(
