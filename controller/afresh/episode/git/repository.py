@@ -25,9 +25,12 @@ LOCAL_SECONDS = 300
 REMOTE_SECONDS = 180
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
-# Settings that are not here, such as core.bigFileThreshold, have the defaults of git.
+# With git's defaults, a few large files would need more memory than the runner's container has.
+# Files over core.bigFileThreshold are processed in pieces; smaller ones are compared with each
+# other within pack.windowMemory, of which each thread has its own.
 CONFIG = """\
 [core]
+\tbigFileThreshold = 32m
 \trepositoryformatversion = 0
 \tbare = false
 \tfilemode = true
@@ -54,6 +57,8 @@ CONFIG = """\
 \tnoprefix = false
 [ssh]
 \tvariant = ssh
+[pack]
+\twindowMemory = 64m
 [submodule]
 \trecurse = false
 [fetch]
