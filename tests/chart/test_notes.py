@@ -48,3 +48,11 @@ def test_notes_say_nothing_about_images_on_a_registry(values: tuple[str, ...]) -
 def test_the_namespaces_that_are_served_are_named() -> None:
     assert "serves the packages of a, b." in notes("namespaces={a,b}")
     assert "serves packages in every namespace." in notes("namespaces=null")
+
+
+def test_with_only_the_scripted_model_the_next_step_is_its_secret() -> None:
+    text = notes("scriptedModel.enabled=true", "scriptedModel.key=abc")
+
+    assert "secret generic scripted-model -n team-a --from-literal=api-key='abc'" in text
+    assert "--from-file=api-key" not in text
+    assert "agentClasses.claude.enabled" not in text
