@@ -74,6 +74,13 @@ class Server:
             return bool(found["status"].get("readyReplicas"))
 
         wait(f"{self.name} is ready", is_ready, seconds=180)
+        # kube-proxy learns of a pod that is ready up to some seconds later.
+        wait(f"{self.name} answers at its address", self._answers, seconds=180)
+
+    def _answers(self) -> bool:
+        address = self.url.removeprefix("http://")
+        connect = "import socket, sys; socket.create_connection((sys.argv[1], 80), 5)"
+        return self.cluster.run("python3", "-c", connect, address).returncode == 0
 
 
 @dataclass(frozen=True)
