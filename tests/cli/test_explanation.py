@@ -88,6 +88,11 @@ def test_without_the_right_to_see_enough_nothing_is_foretold_and_what_is_missing
     ("operators", "want"),
     [
         pytest.param((), "Have the operator installed or started", id="none"),
+        pytest.param(
+            ("a/afresh: 0 of 1 ready",),
+            "Have the operator installed or started",
+            id="none is ready",
+        ),
         pytest.param(OPERATOR, "Nothing.", id="one"),
         pytest.param(None, "Nothing.", id="not to be seen"),
     ],

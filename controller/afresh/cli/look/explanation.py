@@ -37,7 +37,7 @@ from afresh.core.policy.rules import RULES
 from afresh.core.reason_table import ROWS
 from afresh.core.situation import situation_of
 
-_OF_SUBTASKS = {CreateSubtask: "make", UpdateSubtask: "update", DeleteSubtask: "delete"}
+_OF_SUBTASKS = {CreateSubtask: "create", UpdateSubtask: "update", DeleteSubtask: "delete"}
 # An operator that runs looks at a change within a second; a busy one may take a while.
 LOOKS_WITHIN = timedelta(seconds=20)
 FIND = "kubectl get deploy -A -l app.kubernetes.io/name=afresh,app.kubernetes.io/component=operator"
@@ -156,8 +156,8 @@ def _changed_at(package: WorkPackage) -> datetime | None:
 
 
 def _remedy(reason: str, *, behind: bool, operators: tuple[str, ...] | None) -> str:
-    """What a person does about it; where no operator looks, nothing else helps."""
-    if behind and operators == ():
+    """Return what a person should do. Without a ready operator, nothing else helps."""
+    if behind and operators is not None and not any(map(is_ready, operators)):
         return "Have the operator installed or started: without one nothing happens."
     if not reason:
         return "Wait until the operator has looked at it; if that lasts, see whether one runs."
