@@ -11,7 +11,7 @@ if why=$(python3 tools/singlenode check 2>&1); then
     if [ "${CI:-}" = true ]; then python3 tools/singlenode install --only kueue; fi
     # Other shells, a real Git LFS client, and real SSH and web servers, for the tests of the episode.
     missing=()
-    for package in busybox-static git-lfs nginx-light openssh-server; do
+    for package in bubblewrap busybox-static git-lfs nginx-light openssh-server; do
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
     if [ "${#missing[@]}" -gt 0 ]; then

@@ -1,6 +1,7 @@
 """The program of the runner's container: `python3 -m afresh.episode`.
 
-`--root DIRECTORY` places every path of the pod below that directory.
+`--root DIRECTORY` places every path of the pod below that directory. With `--sandboxed DIRECTORY`
+only the runner's paths are there: agent and verify have theirs where a pod has them.
 """
 
 import os
@@ -20,8 +21,10 @@ def main(arguments: list[str]) -> int:
             return _run(Paths())
         case ["--root", root]:
             return _run(Paths.under(Path(root).resolve()))
+        case ["--sandboxed", root]:
+            return _run(Paths.sandboxed(Path(root).resolve()))
         case _:
-            sys.stderr.write("usage: python3 -m afresh.episode [--root DIRECTORY]\n")
+            sys.stderr.write("usage: python3 -m afresh.episode [--root|--sandboxed DIRECTORY]\n")
             return 2
 
 

@@ -3,7 +3,7 @@
 Decides nothing: the paths themselves come from `contract.pod_layout`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from afresh.contract import pod_layout as at
@@ -60,6 +60,11 @@ class Paths:
     def verify_authorities(self) -> Path:
         """The runner's path of verify's file of certificate authorities."""
         return self.verify_control / at.AUTHORITIES_NAME
+
+    @classmethod
+    def sandboxed(cls, root: Path) -> "Paths":
+        """Return the same paths below `root`; agent and verify see it where a pod has it."""
+        return replace(cls.under(root), agent_sees=cls().agent_sees, verify_sees=cls().verify_sees)
 
     @classmethod
     def under(cls, root: Path) -> "Paths":

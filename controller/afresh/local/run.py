@@ -1,0 +1,73 @@
+"""Runs one package until it ends, until nothing goes on without a person, or until it is stopped.
+
+Owns what an interrupt means: the first lets what runs end, the second ends it now.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from afresh.api.phases import PackagePhase
+from afresh.core.decision import Decision
+from afresh.core.observed import Observed
+from afresh.local.loop import LocalLoop
+
+# Nothing goes on until a person does something.
+RESTING = frozenset(
+    {
+        PackagePhase.SUCCEEDED,
+        PackagePhase.FAILED,
+        PackagePhase.NEEDS_REVIEW,
+        PackagePhase.STALLED,
+        PackagePhase.SUSPENDED,
+    }
+)
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass
+class Interrupts:
+    """How often somebody has asked this process to end, and what wakes it up then."""
+
+    count: int = 0
+    _pipe: tuple[int, int] = field(default_factory=os.pipe)
+
+    @property
+    def descriptor(self) -> int:
+        """Becomes readable with the first interrupt."""
+        return self._pipe[0]
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Count interrupts in the block, once, in place of ending the process."""
+        before = {number: signal.signal(number, self._take) for number in STOPS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for descriptor in self._pipe:
+                os.close(descriptor)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        # A terminal that is gone, or a TERM, leaves nobody to ask a second time.
+        self.count += 1 if number == signal.SIGINT else 2
+        os.write(self._pipe[1], b"\0")
+
+
+def run(loop: LocalLoop, interrupts: Interrupts, show: Callable[[Observed, Decision], None]) -> int:
+    """Take steps until nothing goes on; return how often it was interrupted."""
+    with interrupts.caught():
+        while True:
+            loop.is_draining = interrupts.count > 0
+            if interrupts.count > 1:
+                loop.episodes.stop_all()
+            seen, decision = loop.step()
+            show(seen, decision)
+            is_idle = not loop.episodes.are_live
+            if is_idle and (loop.is_draining or decision.phase in RESTING):
+                return interrupts.count
+            loop.wait(decision.recheck_after, interrupts.descriptor)

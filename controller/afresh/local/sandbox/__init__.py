@@ -1,0 +1,1 @@
+"""What keeps an agent in its worktree, when there is no container runtime to do it."""

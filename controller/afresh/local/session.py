@@ -1,0 +1,82 @@
+"""What a program does with the packages of one clone: apply, run, read.
+
+The door of this room: commands use this and need not know the rest.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage
+from afresh.core.decision import Decision
+from afresh.core.observed import Observed
+from afresh.local.classes import class_for
+from afresh.local.clone import Clone, CloneError
+from afresh.local.episodes import Episodes
+from afresh.local.loop import LocalLoop
+from afresh.local.run import Interrupts, run
+from afresh.local.state import StateFolder
+from afresh.local.store import PackageStore
+
+Show = Callable[[Observed, Decision], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """How a run ended: the package as it is now, and how often somebody interrupted."""
+
+    package: WorkPackage
+    interrupts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A clone and the state of its packages."""
+
+    clone: Clone
+    state: StateFolder
+
+    @classmethod
+    def around(cls, folder: Path) -> "Session":
+        """Return the session of the clone that `folder` is in. Raises CloneError, StateError."""
+        clone = Clone.around(folder)
+        return cls(clone=clone, state=StateFolder.of(clone))
+
+    def apply(self, package: dict[str, Any], agent_class: dict[str, Any] | None = None) -> str:
+        """Take in a package and its class, and return its name. Raises ValueError, CloneError.
+
+        Without a class, the name of the package's class is one of this machine's programs.
+        """
+        parsed = WorkPackage.model_validate(package)
+        name, branch = parsed.metadata.name, parsed.branch
+        tree = self.clone.checkout_of(branch)
+        if tree:
+            raise CloneError(
+                f"The branch {branch} is checked out in {tree}; check out another one there, since"
+                " the work is put on it."
+            )
+        store = self.state.package(name)
+        wanted = AgentClass.model_validate(agent_class) if agent_class else None
+        wanted = wanted or class_for(parsed.spec.agent_class_name)
+        if wanted:
+            store.put_class(wanted.to_manifest())
+        store.apply(package)
+        return name
+
+    def store(self, name: str) -> PackageStore:
+        """Return a package's objects."""
+        return self.state.package(name)
+
+    def run(self, name: str, show: Show, secrets: Mapping[str, str]) -> RunEnd:
+        """Run a package until nothing goes on by itself. Raises StateError.
+
+        `secrets` are those of the model, by their names in the class's Secret. An interrupt lets
+        what runs end, a second one ends it.
+        """
+        store, interrupts = self.state.package(name), Interrupts()
+        with self.state.running(name):
+            loop = LocalLoop(store, Episodes(store.folder / "episodes", self.clone, secrets))
+            count = run(loop, interrupts, show)
+        return RunEnd(package=store.package(), interrupts=count)
