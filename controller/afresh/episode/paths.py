@@ -64,7 +64,8 @@ class Paths:
     @classmethod
     def sandboxed(cls, root: Path) -> "Paths":
         """Return the same paths below `root`; agent and verify see it where a pod has it."""
-        return replace(cls.under(root), agent_sees=cls().agent_sees, verify_sees=cls().verify_sees)
+        pod = cls()
+        return replace(cls.under(root), agent_paths=pod.agent_paths, verify_paths=pod.verify_paths)
 
     @classmethod
     def under(cls, root: Path) -> "Paths":
