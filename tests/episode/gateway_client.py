@@ -110,6 +110,7 @@ async def talking_to(
     prices: tuple[Price, ...] = (),
     budget: Budget | None = None,
     server_tools: bool = False,
+    agent_key: str | None = None,
 ) -> AsyncIterator[Talk]:
     """As `talking`, with a provider whose API is `api`."""
     async with providing(answer) as provider:
@@ -117,6 +118,7 @@ async def talking_to(
             api=api,
             endpoint=provider.url,
             key=KEY,
+            agent_key=agent_key,
             model=model,
             authorities=Path("/nowhere"),
             allows_server_tools=server_tools,

@@ -4,7 +4,7 @@ This module does not know any agent program. Pure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from afresh.contract.order import Agent
@@ -30,6 +30,19 @@ class Launch:
     stdin: str = ""
     home_files: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def with_key(self, key: str) -> "Launch":
+        """Return it with `key` in place of the placeholder."""
+
+        def keyed(values: Mapping[str, str]) -> dict[str, str]:
+            return {name: text.replace(PLACEHOLDER_KEY, key) for name, text in values.items()}
+
+        return replace(
+            self,
+            argv=tuple(word.replace(PLACEHOLDER_KEY, key) for word in self.argv),
+            environment=keyed(self.environment),
+            home_files=keyed(self.home_files),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ ORDER_FILE = f"{PODINFO_DIR}/order"
 GIT_SECRET_DIR = "/afresh/secrets/git"
 SIGNING_SECRET_DIR = "/afresh/secrets/signing"
 MODEL_SECRET_DIR = "/afresh/secrets/model"
+# Without a cluster: what the agent must send to the gateway, which others could reach as well.
+AGENT_KEY_FILE = "/afresh/agent-key"
 CA_DIR = "/afresh/ca"
 CACHE_DIR = "/afresh/cache"
 TOKEN_DIR = "/afresh/token"

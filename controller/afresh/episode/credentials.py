@@ -103,7 +103,7 @@ def known_secrets(paths: Paths) -> list[str]:
     if username.is_file():
         user = username.read_text(encoding="utf-8", errors="replace").strip()
         values += [f"{user}:{value.strip()}" for value in values]
-    return values
+    return values + ([paths.agent_key.read_text()] if paths.agent_key else [])
 
 
 def _listed(directory: Path) -> list[Path]:

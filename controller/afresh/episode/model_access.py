@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from afresh.adapters.adapter import PLACEHOLDER_KEY
 from afresh.contract.abilities import gateway_api
 from afresh.contract.words import CredentialsMode, ModelApiName
 from afresh.episode import credentials
@@ -37,10 +38,12 @@ def api_of(name: ModelApiName) -> ModelApi:
 class Access:
     """How the agent reaches its model.
 
-    `base_url` is None if the agent needs no gateway; `open` lets its requests pass.
+    `base_url` is None if the agent needs no gateway; `open` lets its requests pass. `key` is what
+    the agent sends to the gateway.
     """
 
     base_url: str | None = None
+    key: str = PLACEHOLDER_KEY
     open: Callable[[], None] = lambda: None
 
 
@@ -58,10 +61,12 @@ def open_access(context: EpisodeContext) -> Iterator[Access]:
         yield Access()
         return
     api = api_of(name)
+    agent_key = context.paths.agent_key.read_text() if context.paths.agent_key else None
     upstream = Upstream(
         api=api,
         endpoint=_root(agent.endpoint or api.default_endpoint),
         key=credentials.model_key(context.order, context.paths),
+        agent_key=agent_key,
         model=agent.model,
         authorities=context.paths.authorities,
         silence_seconds=agent.silence_seconds,
@@ -70,7 +75,7 @@ def open_access(context: EpisodeContext) -> Iterator[Access]:
     )
     gateway = Gateway(upstream, context.meter, context.log, context.paths.gateway_port)
     try:
-        yield Access(base_url=gateway.url, open=gateway.open)
+        yield Access(base_url=gateway.url, key=agent_key or PLACEHOLDER_KEY, open=gateway.open)
     finally:
         gateway.close()
 

@@ -36,6 +36,8 @@ class Paths:
     git_secret: Path = Path(at.GIT_SECRET_DIR)
     signing_secret: Path = Path(at.SIGNING_SECRET_DIR)
     model_secret: Path = Path(at.MODEL_SECRET_DIR)
+    agent_key: Path | None = None
+    """The file with the only key that the gateway takes; None: it takes any."""
     authorities: Path = Path(at.CA_DIR)
     cache: Path = Path(at.CACHE_DIR)
     token: Path = Path(at.TOKEN_FILE)
@@ -65,7 +67,12 @@ class Paths:
     def sandboxed(cls, root: Path) -> "Paths":
         """Return the same paths below `root`; agent and verify see it where a pod has it."""
         pod = cls()
-        return replace(cls.under(root), agent_paths=pod.agent_paths, verify_paths=pod.verify_paths)
+        return replace(
+            cls.under(root),
+            agent_key=root / at.AGENT_KEY_FILE.lstrip("/"),
+            agent_paths=pod.agent_paths,
+            verify_paths=pod.verify_paths,
+        )
 
     @classmethod
     def under(cls, root: Path) -> "Paths":

@@ -26,6 +26,7 @@ from afresh.core.decision import StartEpisode, StartSync
 from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
 from afresh.local.clone import Clone
 from afresh.local.files import read_json, write_json
+from afresh.local.keys import RunKeys
 from afresh.local.processes import Identity, die_with_parent
 from afresh.local.sandbox.bubblewrap import Container, command_of
 
@@ -45,7 +46,8 @@ class Episodes:
 
     folder: Path
     clone: Clone
-    secrets: Mapping[str, str] = field(default_factory=dict)
+    keys: RunKeys
+    environment: Mapping[str, str] = field(default_factory=dict)
     live: dict[str, EpisodeProcesses] = field(default_factory=dict)
 
     def start(self, action: StartEpisode | StartSync, pids_limit: int) -> None:
@@ -58,9 +60,12 @@ class Episodes:
         root = self.folder / order.episode
         if root.exists():
             shutil.rmtree(root)  # it was written down and never started
-        _lay_out(root, order, self.secrets)
+        _lay_out(root, order)
+        self.keys.lay_out(root / "pod", order)
         write_json(root / "episode.json", _facts(action))
-        self.live[order.episode] = EpisodeProcesses(_start(root, order, pids_limit))
+        self.live[order.episode] = EpisodeProcesses(
+            _start(root, order, {**self.environment, "AFRESH_PIDS_LIMIT": str(pids_limit)})
+        )
 
     def observe(self) -> tuple[Episode, ...]:
         """Return all episodes whose folders are there, those that have ended too."""
@@ -217,7 +222,7 @@ def _facts(action: StartEpisode | StartSync) -> dict[str, Any]:
     }
 
 
-def _lay_out(root: Path, order: Order, secrets: Mapping[str, str]) -> None:
+def _lay_out(root: Path, order: Order) -> None:
     pod = root / "pod"
     for path in (at.WORKTREE, at.AGENT_HOME, at.CHECKOUT, at.AGENT_CONTROL, at.VERIFY_CONTROL):
         (pod / path.lstrip("/")).mkdir(parents=True)
@@ -227,19 +232,16 @@ def _lay_out(root: Path, order: Order, secrets: Mapping[str, str]) -> None:
     order_file = pod / at.ORDER_FILE.lstrip("/")
     order_file.parent.mkdir()
     order_file.write_text(codec.dumps(order))
-    if order.agent.secret_name:
-        folder = pod / at.MODEL_SECRET_DIR.lstrip("/")
-        folder.mkdir(parents=True, mode=0o700)
-        for name, value in secrets.items():
-            (folder / name).write_text(value)
 
 
-def _start(root: Path, order: Order, pids_limit: int) -> dict[str, "subprocess.Popen[bytes]"]:
+def _start(
+    root: Path, order: Order, environment: Mapping[str, str]
+) -> dict[str, "subprocess.Popen[bytes]"]:
     processes = {RUNNER: _runner(root)}
     write_json(root / "runner.json", Identity.of(processes[RUNNER].pid).to_json())
     if order.tasks:
-        processes[AGENT] = _shim(root, AGENT, at.WORKTREE, at.AGENT_HOME, pids_limit)
-        processes[VERIFY] = _shim(root, VERIFY, at.CHECKOUT, "/home/verify", pids_limit)
+        processes[AGENT] = _shim(root, AGENT, at.WORKTREE, at.AGENT_HOME, environment)
+        processes[VERIFY] = _shim(root, VERIFY, at.CHECKOUT, "/home/verify", environment)
     return processes
 
 
@@ -263,7 +265,7 @@ def _runner(root: Path) -> "subprocess.Popen[bytes]":
 
 
 def _shim(
-    root: Path, name: str, tree: str, home: str, pids_limit: int
+    root: Path, name: str, tree: str, home: str, environment: Mapping[str, str]
 ) -> "subprocess.Popen[bytes]":
     pod = root / "pod"
     container = Container(
@@ -273,8 +275,8 @@ def _shim(
         tmp=pod / "tmp" / name,
         environment={
             "PATH": os.environ.get("PATH", os.defpath),
+            **environment,
             "HOME": at.AGENT_HOME,
-            "AFRESH_PIDS_LIMIT": str(pids_limit),
         },
     )
     with (root / f"{name}.err").open("wb") as errors:

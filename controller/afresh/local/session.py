@@ -12,13 +12,16 @@ from afresh.api.agent_class import AgentClass
 from afresh.api.work_package import WorkPackage
 from afresh.core.decision import Decision
 from afresh.core.observed import Observed
+from afresh.local.changed_store import NO_CHANGES, ChangedStore, RunChanges
 from afresh.local.classes import class_for
 from afresh.local.clone import Clone, CloneError
 from afresh.local.episodes import Episodes
+from afresh.local.keys import RunKeys, kept_in_memory, read_seed
 from afresh.local.loop import LocalLoop
 from afresh.local.run import Interrupts, run
 from afresh.local.state import StateFolder
 from afresh.local.store import PackageStore
+from afresh.manifests.environment import agent_environment
 
 Show = Callable[[Observed, Decision], None]
 
@@ -50,13 +53,8 @@ class Session:
         Without a class, the name of the package's class is one of this machine's programs.
         """
         parsed = WorkPackage.model_validate(package)
-        name, branch = parsed.metadata.name, parsed.branch
-        tree = self.clone.checkout_of(branch)
-        if tree:
-            raise CloneError(
-                f"The branch {branch} is checked out in {tree}; check out another one there, since"
-                " the work is put on it."
-            )
+        self.require_branch(parsed)
+        name = parsed.metadata.name
         store = self.state.package(name)
         wanted = AgentClass.model_validate(agent_class) if agent_class else None
         wanted = wanted or class_for(parsed.spec.agent_class_name)
@@ -65,18 +63,46 @@ class Session:
         store.apply(package)
         return name
 
+    def use_class(self, name: str, agent_class: AgentClass) -> None:
+        """Have a package's work done by this class from now on."""
+        store, wanted = self.state.package(name), agent_class.metadata.name
+        store.put_class(agent_class.to_manifest())
+        if store.package().spec.agent_class_name != wanted:
+            store.patch([{"op": "add", "path": "/spec/agentClassName", "value": wanted}])
+
+    def require_branch(self, package: WorkPackage) -> None:
+        """Raise CloneError if the package's branch cannot be written to."""
+        branch = package.branch
+        tree = self.clone.checkout_of(branch)
+        if tree:
+            raise CloneError(
+                f"The branch {branch} is checked out in {tree}; check out another one there, since"
+                " the work is put on it."
+            )
+
     def store(self, name: str) -> PackageStore:
         """Return a package's objects."""
         return self.state.package(name)
 
-    def run(self, name: str, show: Show, secrets: Mapping[str, str]) -> RunEnd:
+    def run(
+        self, name: str, show: Show, secrets: Mapping[str, str], changes: RunChanges = NO_CHANGES
+    ) -> RunEnd:
         """Run a package until nothing goes on by itself. Raises StateError.
 
-        `secrets` are those of the model, by their names in the class's Secret. An interrupt lets
-        what runs end, a second one ends it.
+        `secrets` are those of the model, by their names in the class's Secret. `changes` are for
+        this run only. An interrupt lets what runs end, a second one ends it.
         """
         store, interrupts = self.state.package(name), Interrupts()
-        with self.state.running(name):
-            loop = LocalLoop(store, Episodes(store.folder / "episodes", self.clone, secrets))
+        with self.state.running(name), kept_in_memory(secrets) as folder:
+            keys = RunKeys(folder=folder, seed=read_seed(self.state.path))
+            episodes = Episodes(
+                store.folder / "episodes", self.clone, keys, _environment(store.agent_class())
+            )
+            loop = LocalLoop(ChangedStore(store.folder, changes), episodes)
             count = run(loop, interrupts, show)
         return RunEnd(package=store.package(), interrupts=count)
+
+
+def _environment(agent_class: AgentClass | None) -> dict[str, str]:
+    found = agent_environment(agent_class.spec) if agent_class else []
+    return {item["name"]: item["value"] for item in found}

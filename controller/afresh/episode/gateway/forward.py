@@ -7,6 +7,7 @@ credential of the agent is sent, and none of the runner is returned. Only this f
 
 import asyncio
 import contextlib
+import hmac
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable
@@ -22,7 +23,7 @@ from afresh.episode.gateway.circuit_breaker import is_too_long
 from afresh.episode.gateway.meter import Meter, NothingLeft, Turn
 from afresh.episode.gateway.model_api import ModelFault, Route, Upstream
 from afresh.episode.gateway.request_body import BodyReader
-from afresh.episode.gateway.request_head import Refused
+from afresh.episode.gateway.request_head import Head, Refused
 from afresh.episode.gateway.request_reading import GenerationParameters
 from afresh.episode.gateway.upstream_request import (
     PATIENCE,
@@ -32,7 +33,9 @@ from afresh.episode.gateway.upstream_request import (
     returned_headers,
 )
 
+KEY_HEADERS = ("x-api-key", "x-goog-api-key")
 ERROR_LIMIT = 64 << 10
+NOT_THE_AGENT = "The request does not have the key that the agent of this episode was given."
 NOT_A_MODEL_PATH = "Only requests to the model are allowed."
 UNREACHABLE = "The model's endpoint cannot be reached."
 SILENT = "The model does not answer."
@@ -97,6 +100,8 @@ class Forwarder:
             return await self._refuse(request, 403, NOT_A_MODEL_PATH)
         if route is Route.LOCAL:
             return await request.answer(200, b"", {})
+        if not _has_key(request.head, self._upstream.agent_key):
+            return await self._refuse(request, 401, NOT_THE_AGENT)
         if route is Route.FORWARD:
             return await self._forward(request)
         try:
@@ -255,6 +260,15 @@ class Forwarder:
 
     async def _refuse(self, request: AgentRequest, status: int, message: str) -> None:
         await request.answer(status, self._upstream.api.refusal(message))
+
+
+def _has_key(head: Head, key: str | None) -> bool:
+    """Whether the request has the key, in any of the ways in which programs send one."""
+    if key is None:
+        return True
+    bearer = head.headers.get("authorization", "").removeprefix("Bearer ")
+    offered = (bearer, *(head.headers.get(name, "") for name in KEY_HEADERS))
+    return any(hmac.compare_digest(item.encode(), key.encode()) for item in offered)
 
 
 @contextlib.asynccontextmanager

@@ -82,11 +82,15 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """Where requests to the model are sent, with which key, and under which limits."""
+    """Where requests to the model are sent, with which key, and under which limits.
+
+    `agent_key` is what a request of the agent must have to be sent; None: nothing.
+    """
 
     api: "ModelApi"
     endpoint: str
     key: str
+    agent_key: str | None = None
     model: str | None
     authorities: Path
     silence_seconds: float = 120.0

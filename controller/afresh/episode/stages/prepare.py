@@ -43,6 +43,7 @@ def run(context: EpisodeContext, state: SubtaskState) -> None:
     brief = brief_for(context.order, state.task, start, plan, context.paths.worktree)
     run_context = Context(is_kept=len(context.order.tasks) > 1, session=state.episode.session)
     launch = adapter.launch(context.order.agent, brief, access.base_url, run_context)
+    launch = launch.with_key(access.key)
     state.warnings = (*launch.warnings, *missing(context.git, context.order, start.head))
     for warning in state.warnings:
         context.log.say(warning)
