@@ -7,6 +7,7 @@ from afresh.api.phases import RevisionReason
 from afresh.cli.check_command import check, version
 from afresh.cli.get_command import get
 from afresh.cli.image_options import about_an_image
+from afresh.cli.local_run_command import run
 from afresh.cli.look_commands import LOOKS
 from afresh.cli.names import complete_packages, complete_subtasks
 from afresh.cli.options import AsWritten, about_a_package, object_name, on_a_cluster, written_as
@@ -43,7 +44,7 @@ def afresh() -> None:
     """
 
 
-for _command in (*LOOKS, get, check, version):
+for _command in (*LOOKS, get, check, version, run):
     afresh.add_command(_command)
 
 

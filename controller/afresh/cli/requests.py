@@ -39,6 +39,21 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRun:
+    """Run a package in the clone that the current folder is in.
+
+    The package is that of `file`, or one that was run before. The rest holds for this run, in place
+    of what the package says; None: what the package says.
+    """
+
+    package: str | None = None
+    file: str | None = None
+    agent: str | None = None
+    mode: ContextMode | None = None
+    parallelism: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guide:
     """Give one subtask a directive and run it again."""
 

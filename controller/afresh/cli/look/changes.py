@@ -19,9 +19,9 @@ def changes(before: PackageView | None, after: PackageView) -> Iterator[str]:
         if known is None and item.attempts == 0 and item.phase == SubtaskPhase.PENDING:
             continue
         if known is None:
-            yield f"{after.namespace}/{after.name} {item.id}: {_state(item)}"
+            yield f"{after.title} {item.id}: {_state(item)}"
         elif _facts(known) != _facts(item):
-            yield f"{after.namespace}/{after.name} {item.id}: {known.phase} -> {_state(item)}"
+            yield f"{after.title} {item.id}: {known.phase} -> {_state(item)}"
     if before and (before.phase, before.reason) != (after.phase, after.reason):
         yield _package(after)
 
@@ -29,7 +29,7 @@ def changes(before: PackageView | None, after: PackageView) -> Iterator[str]:
 def _package(view: PackageView) -> str:
     said = f": {view.message}" if view.message else ""
     reason = f" ({view.reason})" if view.reason and view.reason != view.phase else ""
-    return f"{view.namespace}/{view.name}: {view.phase}{reason}, {view.progress} done{said}"
+    return f"{view.title}: {view.phase}{reason}, {view.progress} done{said}"
 
 
 def _facts(item: SubtaskView) -> tuple[str, str, int]:

@@ -65,7 +65,8 @@ class GateView:
 class PackageView:
     """One package. `current` is False until the operator has looked at the last edit.
 
-    `fetch` is the command that gets the work of one that has succeeded.
+    `fetch` is the command that gets the work of one that has succeeded. The namespace of a package
+    that is in no cluster is empty.
     """
 
     namespace: str
@@ -85,6 +86,11 @@ class PackageView:
     fetch: str = ""
     gate: GateView | None = None
     subtasks: tuple[SubtaskView, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The package's name as people are shown it."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
     def over(self) -> bool:

@@ -49,7 +49,7 @@ def _head(view: PackageView, width: int) -> Iterator[Text]:
     facts += [dollars(view.cost_usd)] if view.cost_usd is not None else []
     facts += [f"age {short_duration(view.age_seconds)}"] if view.age_seconds is not None else []
     yield line(
-        (f"{view.namespace}/{view.name}", Style.HEAD),
+        (view.title, Style.HEAD),
         GAP,
         (view.phase, PACKAGE_STYLES.get(PackagePhase(view.phase), Style.PLAIN)),
         GAP + ", ".join(facts),
@@ -82,6 +82,8 @@ def gate_sentence(gate: GateView) -> str:
 
 
 def _foot(view: PackageView) -> Iterator[Text]:
+    if not view.namespace:
+        return  # these commands ask a cluster
     waiting = [item for item in view.subtasks if needs_person(item)]
     if waiting:
         yield line((f"How to answer: afresh report -n {view.namespace} {view.name}", Style.FAINT))
