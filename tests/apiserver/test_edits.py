@@ -5,37 +5,20 @@ from typing import Any
 
 import pytest
 
+from tests.api.edits import ALLOWED_EDITS, REPOSITORY_EDITS, edited_repository
 from tests.api.manifests import changed, entry, minimal_package
 from tests.apiserver.kubectl import Kubectl, Manifest
 
 pytestmark = pytest.mark.apiserver
 
-REPOSITORY = {
-    "url": "https://git.example.com/team/api.git",
-    "baseRef": "main",
-    "branch": "work",
-    "secretName": "git",
-}
 
-
-@pytest.mark.parametrize(
-    "repository",
-    [
-        pytest.param(REPOSITORY | {"url": "https://git.example.com/other.git"}, id="url"),
-        pytest.param(REPOSITORY | {"baseRef": "next"}, id="baseRef"),
-        pytest.param(REPOSITORY | {"branch": "other"}, id="branch"),
-        pytest.param({"url": REPOSITORY["url"], "secretName": "git"}, id="branch removed"),
-    ],
-)
+@pytest.mark.parametrize("repository", REPOSITORY_EDITS)
 def test_repository_changed_is_refused_with_what_to_do(
     repository: dict[str, str], kubectl: Kubectl, namespace: str
 ) -> None:
-    manifest = changed(minimal_package(), {"spec.repository": REPOSITORY})
-    kubectl.apply(manifest, namespace)
+    kubectl.apply(edited_repository(), namespace)
 
-    answer = kubectl.run(
-        "apply", "-n", namespace, manifest=changed(manifest, {"spec.repository": repository})
-    )
+    answer = kubectl.run("apply", "-n", namespace, manifest=edited_repository(repository))
 
     assert answer.returncode == 1
     assert (
@@ -44,18 +27,7 @@ def test_repository_changed_is_refused_with_what_to_do(
     )
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({"spec.agentClassName": "other"}, id="class"),
-        pytest.param({"spec.subtasks": [entry("T002")]}, id="subtask replaced"),
-        pytest.param({"spec.suspend": True}, id="suspended"),
-        pytest.param({"spec.repository.secretName": "other"}, id="Secret of the repository"),
-        pytest.param({"spec.subtasks": [entry("T001", revision=0)]}, id="revision lowered"),
-        pytest.param({"spec.context": {"mode": "Persistent"}}, id="context mode"),
-        pytest.param({"spec.repository.baseRef": "main"}, id="default written out"),
-    ],
-)
+@pytest.mark.parametrize("changes", ALLOWED_EDITS)
 def test_anything_else_changed_is_accepted(
     changes: dict[str, Any], kubectl: Kubectl, namespace: str
 ) -> None:

@@ -112,6 +112,10 @@ def _transports_agree(repository: "RepositorySpec") -> bool:
     )
 
 
+def _is_same_place(old: "RepositorySpec", new: "RepositorySpec") -> bool:
+    return (old.url, old.base_ref, old.branch) == (new.url, new.base_ref, new.branch)
+
+
 def _branch_is_own(repository: "RepositorySpec") -> bool:
     return repository.branch != repository.base_ref
 
@@ -126,6 +130,7 @@ class RepositorySpec(ApiModel):
             " && (!has(self.branch) || self.branch == oldSelf.branch)",
             message="url, baseRef and branch of spec.repository cannot be changed: create a new"
             " WorkPackage for another repository or branch",
+            allows=_is_same_place,
         ),
         Rule(
             cel="!has(self.branch) || self.branch != self.baseRef",

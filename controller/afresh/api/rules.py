@@ -32,14 +32,15 @@ def camel_case(name: str) -> str:
 class Rule:
     """A condition on one object: `cel` for the API server, `holds` for the models.
 
-    The message names the field and what to do. `holds` is None for a rule about a change of the
-    object, which only the API server can check. `field_path` is the field for which the API server
+    The message names the field and what to do. A rule about a change of the object has
+    `allows(old, new)` in place of `holds`. `field_path` is the field for which the API server
     reports the rule; None means the object itself.
     """
 
     cel: str
     message: str
     holds: Callable[[Any], bool] | None = None
+    allows: Callable[[Any, Any], bool] | None = None
     field_path: str | None = None
 
     def as_validation(self) -> dict[str, str]:
