@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from afresh.episode.git import worktree
-from afresh.episode.removal import remove_tree
+from afresh.removal import remove_tree
 from tests.episode.privileges import bound_by_permissions
 
 DATE = 1_700_000_000

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from afresh.episode.git.repository import GitRepository
 from afresh.episode.git.sandbox_repository import SandboxRepository
-from afresh.episode.removal import remove
+from afresh.removal import remove
 
 STATE = ".afresh"
 PLAN = f"{STATE}/PLAN.md"
