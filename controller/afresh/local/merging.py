@@ -6,8 +6,10 @@ applied now. A field that the manifest does not change keeps its stored value.
 
 from typing import Any
 
-# By which the items of a list of objects are recognized; other lists are one value.
-KEYS = {"subtasks": "id", "env": "name", "pricing": "model"}
+# By which the items of a list of objects are recognized.
+KEYS = {"subtasks": "id", "env": "name", "submodules": "path"}
+# Lists of texts to which commands add; any other list is one value.
+SETS = frozenset({"guidance"})
 _ABSENT: Any = object()
 
 
@@ -16,11 +18,21 @@ def merged(last: Any, stored: Any, applied: Any) -> Any:
     return _merged("", last or {}, stored or {}, applied)
 
 
+def without_nulls(value: Any) -> Any:
+    """Return the value without fields that are null, which stand for nothing."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def _merged(name: str, last: Any, stored: Any, applied: Any) -> Any:
     if isinstance(applied, dict):
         return _merged_object(_or_empty(last, {}), _or_empty(stored, {}), applied)
     if isinstance(applied, list) and name in KEYS:
         return _merged_list(KEYS[name], _or_empty(last, []), _or_empty(stored, []), applied)
+    if isinstance(applied, list) and name in SETS:
+        known = [*_or_empty(last, []), *applied]
+        return applied + [item for item in _or_empty(stored, []) if item not in known]
     return applied if stored is _ABSENT or applied != last else stored
 
 

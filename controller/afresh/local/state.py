@@ -1,11 +1,12 @@
 """The folder in which the packages of one clone are kept, and who may write in it.
 
-Owns the version of the folder's form, and the lock: only one process runs packages of a clone.
+Owns the version of the folder's form, and the locks: only one process runs a package.
 """
 
 import contextlib
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from afresh.local.files import read_json, write_json
 from afresh.local.store import PackageStore
 
 VERSION = 1
+ABOUT, LOCK = "about.json", "lock"
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 class StateError(Exception):
@@ -38,26 +41,24 @@ class StateFolder:
     def of(cls, clone: Clone) -> "StateFolder":
         """Return the clone's folder, made if it is not there. Raises StateError."""
         path = state_home() / clone.digest
-        about = path / "about.json"
-        try:
-            known = read_json(about)
-            if known is None:
+        with _written(path):
+            if not (path / ABOUT).exists():
                 path.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_json(about, {"version": VERSION, "clone": str(clone.common)})
-            elif known["version"] > VERSION:
-                raise StateError(
-                    f"{path} is of a newer version of afresh; update afresh, or move the folder"
-                    " away to begin again."
-                )
-        except OSError as error:
+                write_json(path / ABOUT, {"version": VERSION, "clone": str(clone.common)})
+        version = _version_of(path)
+        if version is None:
+            raise StateError(f"{path / ABOUT} cannot be read; move {path} away to begin again.")
+        if version > VERSION:
             raise StateError(
-                f"{path} cannot be written ({error.strerror}); set XDG_STATE_HOME to a folder that"
-                " can."
-            ) from error
+                f"{path} is of a newer version of afresh; update afresh, or move the folder away"
+                " to begin again."
+            )
         return cls(path)
 
     def package(self, name: str) -> PackageStore:
-        """Return the place of a package, which need not exist."""
+        """Return the place of a package, which need not exist. Raises StateError."""
+        if not NAME.fullmatch(name):
+            raise StateError(f"{name!r} is not the name of a package; see afresh get.")
         return PackageStore(self.path / "packages" / name)
 
     def packages(self) -> tuple[PackageStore, ...]:
@@ -68,9 +69,10 @@ class StateFolder:
     @contextlib.contextmanager
     def running(self, package: str) -> Iterator[None]:
         """Be the only process that runs the package. Raises StateError."""
-        folder = self.path / "packages" / package
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = self.package(package).folder
+        with _written(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -82,3 +84,35 @@ class StateFolder:
             yield
         finally:
             os.close(descriptor)
+
+    def is_running(self, package: str) -> bool:
+        """Whether a process runs the package now."""
+        try:
+            descriptor = os.open(self.package(package).folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Say in a sentence why the block could not write there. Raises StateError."""
+    try:
+        yield
+    except OSError as error:
+        raise StateError(
+            f"{path} cannot be written ({error.strerror}); set XDG_STATE_HOME to a folder that can."
+        ) from error
+
+
+def _version_of(path: Path) -> int | None:
+    try:
+        return int(read_json(path / ABOUT)["version"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

@@ -7,7 +7,6 @@ for milliseconds, so that commands may change a package while another process ru
 import contextlib
 import fcntl
 import os
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,10 +17,12 @@ from afresh import clock
 from afresh.api.agent_class import AgentClass
 from afresh.api.meta import ApiModel
 from afresh.api.subtask import SubtaskObject
-from afresh.api.work_package import WorkPackage
+from afresh.api.transitions import refuse_change
+from afresh.api.work_package import RETRY_ANNOTATION, WorkPackage
 from afresh.local.files import read_json, write_json
 from afresh.local.json_patch import Operation, patched
-from afresh.local.merging import merged
+from afresh.local.merging import merged, without_nulls
+from afresh.removal import remove_tree
 
 NAMESPACE = "local"
 Manifest = dict[str, Any]
@@ -60,25 +61,46 @@ class PackageStore:
         return tuple(SubtaskObject.model_validate(read_json(path)) for path in found)
 
     def apply(self, manifest: Manifest) -> WorkPackage:
-        """Merge a manifest into the package, and return what is to be. Raises ValueError.
+        """Merge a manifest into the package, and return what is stored. Raises ValueError.
 
         What commands have changed since the last time stays. The status stays.
         """
+        WorkPackage.model_validate(manifest)
+        applied = {key: without_nulls(manifest[key]) for key in manifest if key != "status"}
         with self._changing():
-            last, stored = read_json(self.folder / "applied.json"), read_json(self._package)
-            spec = merged((last or {}).get("spec"), (stored or {}).get("spec"), manifest["spec"])
-            whole = manifest | {"spec": spec}
-            package = WorkPackage.model_validate(_named(whole))
+            stored = read_json(self._package)
+            last = read_json(self.folder / "applied.json") if stored else None
+            whole = applied | {
+                "metadata": applied["metadata"] | _notes(last, stored, applied),
+                "spec": merged(
+                    (last or {}).get("spec"), (stored or {}).get("spec"), applied["spec"]
+                ),
+            }
+            package = WorkPackage.model_validate(whole)
+            if stored:
+                refuse_change(WorkPackage.model_validate(stored), package)
+            # In this order: a manifest that is merged twice gives the same as once.
             _put(self._package, whole)
-            write_json(self.folder / "applied.json", manifest)
-        return package
+            write_json(self.folder / "applied.json", applied)
+            return self.package()
 
     def patch(self, operations: Iterable[Operation]) -> None:
-        """Change the package. Raises PatchConflictError if it is not what the patch rests on."""
+        """Change the package. Raises PatchConflictError if it is not what the patch rests on.
+
+        Raises ValueError if the package would break a rule.
+        """
         with self._changing():
-            changed = patched(read_json(self._package), operations)
-            WorkPackage.model_validate(changed)
+            stored = read_json(self._package)
+            changed = patched(stored, operations)
+            refuse_change(WorkPackage.model_validate(stored), WorkPackage.model_validate(changed))
             _put(self._package, changed)
+
+    def ask_retry(self, stamp: str) -> None:
+        """Have everything that waits be tried at once, as afresh retry does."""
+        with self._changing():
+            stored = read_json(self._package)
+            notes = stored["metadata"].get("annotations", {}) | {RETRY_ANNOTATION: stamp}
+            _put(self._package, stored | {"metadata": stored["metadata"] | {"annotations": notes}})
 
     def put_class(self, manifest: Manifest) -> None:
         """Write the class as it is to be; its status stays."""
@@ -92,7 +114,8 @@ class PackageStore:
 
     def delete_subtask(self, name: str) -> None:
         """Remove a subtask."""
-        self._subtask(name).unlink(missing_ok=True)
+        with self._changing():
+            self._subtask(name).unlink(missing_ok=True)
 
     def put_package_status(self, status: ApiModel) -> None:
         """Replace the package's status."""
@@ -111,7 +134,15 @@ class PackageStore:
 
     def delete(self) -> None:
         """Remove the package and all that belongs to it."""
-        shutil.rmtree(self.folder)
+        with self._changing():
+            self._package.unlink(missing_ok=True)  # first: without it there is no package
+            remove_tree(self.folder)
+
+    def clear(self) -> None:
+        """Remove the files of writes that were not finished."""
+        with self._changing():
+            for path in (*self.folder.glob(".*.json.*"), *self.folder.glob("subtasks/.*.json.*")):
+                path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
@@ -122,6 +153,17 @@ class PackageStore:
             yield
         finally:
             os.close(descriptor)
+
+
+def _notes(
+    last: Manifest | None, stored: Manifest | None, applied: Manifest
+) -> dict[str, dict[str, str]]:
+    """Return the annotations and labels of the metadata: requests of commands are among them."""
+    sides = [(side or {}).get("metadata", {}) for side in (last, stored, applied)]
+    found = {
+        name: merged(*(side.get(name, {}) for side in sides)) for name in ("annotations", "labels")
+    }
+    return {name: notes for name, notes in found.items() if notes}
 
 
 def _named(manifest: Manifest) -> Manifest:
@@ -152,7 +194,10 @@ def _put(path: Path, manifest: Manifest) -> None:
 
 
 def _put_status(path: Path, status: ApiModel) -> None:
-    _write_next(path, read_json(path) | {"status": status.to_manifest()})
+    """Replace the status of an object that is there; it may just have been deleted."""
+    old = read_json(path)
+    if old is not None:
+        _write_next(path, old | {"status": status.to_manifest()})
 
 
 def _write_next(path: Path, manifest: Manifest) -> None:
