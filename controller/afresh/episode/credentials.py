@@ -150,7 +150,8 @@ def _clone(url: str) -> str:
         f'[remote "{url}"]\n'
         "\tuploadpack = git -c safe.directory=* upload-pack\n"
         "\treceivepack = git -c safe.directory=* -c core.hooksPath=/dev/null"
-        " -c receive.denyCurrentBranch=refuse receive-pack\n"
+        " -c receive.denyCurrentBranch=refuse -c receive.autogc=false"
+        " -c gc.auto=0 -c maintenance.auto=false receive-pack\n"
     )
 
 

@@ -14,7 +14,7 @@ from afresh.core.decision import Decision
 from afresh.core.observed import Observed
 from afresh.local.changed_store import NO_CHANGES, ChangedStore, RunChanges
 from afresh.local.classes import class_for
-from afresh.local.clone import Clone, CloneError
+from afresh.local.clone import Clone
 from afresh.local.episodes import Episodes
 from afresh.local.keys import RunKeys, kept_in_memory, read_seed
 from afresh.local.loop import LocalLoop
@@ -71,14 +71,8 @@ class Session:
             store.patch([{"op": "add", "path": "/spec/agentClassName", "value": wanted}])
 
     def require_branch(self, package: WorkPackage) -> None:
-        """Raise CloneError if the package's branch cannot be written to."""
-        branch = package.branch
-        tree = self.clone.checkout_of(branch)
-        if tree:
-            raise CloneError(
-                f"The branch {branch} is checked out in {tree}; check out another one there, since"
-                " the work is put on it."
-            )
+        """Raise CloneError if the package's work cannot be put on its branch."""
+        self.clone.check(package.branch, package.spec.repository.base_ref)
 
     def store(self, name: str) -> PackageStore:
         """Return a package's objects."""
