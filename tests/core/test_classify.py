@@ -4,7 +4,7 @@ import pytest
 
 from afresh.contract.words import Outcome
 from afresh.core.history.classify import NO_NODE, NOT_STARTED, Finished, Running, Start, verdict_of
-from afresh.core.observed import Episode
+from afresh.core.observed import RUN_ENDED, Episode
 from tests.make import NOW, make_container, make_episode, make_pod, make_report, seconds
 
 OOM = make_container("agent", "Terminated", reason="OOMKilled", exit_code=0)
@@ -277,3 +277,26 @@ PATIENT = [
 @pytest.mark.parametrize("episode", PATIENT)
 def test_an_episode_that_may_take_longer_to_start_goes_on(episode: Episode) -> None:
     assert isinstance(verdict_of(episode, "T001", now=NOW, start=START), Running)
+
+
+def test_episode_that_was_cut_short_with_its_run_is_tried_again_and_no_node_is_named():
+    stopped = make_report(Outcome.INFRASTRUCTURE)
+    episode = make_episode(report=stopped, pod=make_pod(RUNNER_ENDED, disruption=RUN_ENDED))
+
+    verdict = verdict_of(episode, "T001", now=NOW)
+
+    assert isinstance(verdict, Finished)
+    assert verdict.outcome is Outcome.INFRASTRUCTURE
+    assert verdict.message == (
+        "The run was stopped before the episode ended; another episode follows by itself."
+    )
+    assert verdict.report is stopped
+
+
+def test_episode_that_ended_well_before_its_run_was_stopped_is_a_success():
+    episode = make_episode(report=make_report(), pod=make_pod(disruption=RUN_ENDED))
+
+    verdict = verdict_of(episode, "T001", now=NOW)
+
+    assert isinstance(verdict, Finished)
+    assert verdict.outcome is Outcome.SUCCESS

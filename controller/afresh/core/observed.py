@@ -16,6 +16,9 @@ from afresh.contract.pod_layout import AGENT, VERIFY
 from afresh.contract.report import Report
 from afresh.contract.words import ContextMode
 
+RUN_ENDED = "RunEnded"
+"""The reason of the disruption of an episode that ended with the run to which it belonged."""
+
 
 class ContainerState(StrEnum):
     """The state of a container, as the kubelet reports it."""
@@ -60,6 +63,11 @@ class PodFacts:
     sandboxed: datetime | None = None
     deadline: datetime | None = None
     containers: tuple[ContainerFacts, ...] = ()
+
+    @property
+    def ended_with_run(self) -> bool:
+        """Whether it was ended with the run to which it belonged; a cluster has no runs."""
+        return self.disruption == RUN_ENDED
 
     def container(self, name: str) -> ContainerFacts | None:
         """Return the status of the container called `name`, if the kubelet has written one."""

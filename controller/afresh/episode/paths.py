@@ -29,7 +29,10 @@ class ContainerPaths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """Every path that the runner uses. The defaults are those of the pod."""
+    """Every path that the runner uses. The defaults are those of the pod.
+
+    `stay_seconds`: how long the runner stays after its last Report when it is told to end.
+    """
 
     order: Path = Path(at.ORDER_FILE)
     git_dir: Path = Path(at.GIT_DIR)
@@ -52,6 +55,7 @@ class Paths:
     agent_paths: ContainerPaths = ContainerPaths(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     verify_paths: ContainerPaths = ContainerPaths(tree=Path(at.WORKTREE), home=Path(at.AGENT_HOME))
     gateway_port: int = at.GATEWAY_PORT
+    stay_seconds: float = 2.5  # the kubelet loses the message of a container that ends at once
 
     @property
     def agent_authorities(self) -> Path:
@@ -72,6 +76,7 @@ class Paths:
             agent_key=root / at.AGENT_KEY_FILE.lstrip("/"),
             agent_paths=pod.agent_paths,
             verify_paths=pod.verify_paths,
+            stay_seconds=0.0,
         )
 
     @classmethod

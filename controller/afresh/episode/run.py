@@ -27,7 +27,6 @@ from afresh.episode.reporting.reporter import Reporter
 from afresh.episode.reporting.sender_queue import SenderQueue
 from afresh.episode.subtasks import run_subtasks
 
-STAY_SECONDS = 2.5
 STOPPED = "The runner was asked to stop; another episode starts automatically."
 BROKEN = "The runner failed unexpectedly; read its log."
 
@@ -95,7 +94,7 @@ def refuse_order(paths: Paths, problem: str) -> int:
 
 
 def _terminated(context: EpisodeContext) -> None:
-    """Report, then stay: the kubelet loses the message of a container that ends at once."""
+    """Report, then stay as long as whoever reads the Report needs."""
     received = time.monotonic()
     context.reporter.stopped()  # before anything fails because of the signal
     context.log.say("asked to stop")
@@ -103,7 +102,7 @@ def _terminated(context: EpisodeContext) -> None:
         control.stop()
     context.reporter.update(usage=context.meter.usage())
     context.reporter.close(Outcome.INFRASTRUCTURE, STOPPED)
-    time.sleep(max(0.0, received + STAY_SECONDS - time.monotonic()))
+    time.sleep(max(0.0, received + context.paths.stay_seconds - time.monotonic()))
     os._exit(1)
 
 

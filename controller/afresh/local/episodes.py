@@ -3,8 +3,8 @@
 Owns the folder of an episode. What a Job and its pod tell in a cluster, the core reads from it.
 """
 
+import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,14 +23,22 @@ from afresh.contract.report import Report
 from afresh.contract.shim import SHIM
 from afresh.contract.words import ContextMode
 from afresh.core.decision import StartEpisode, StartSync
-from afresh.core.observed import ContainerFacts, ContainerState, Episode, Member, PodFacts
+from afresh.core.observed import (
+    RUN_ENDED,
+    ContainerFacts,
+    ContainerState,
+    Episode,
+    Member,
+    PodFacts,
+)
 from afresh.local.clone import Clone
 from afresh.local.files import read_json, write_json
 from afresh.local.keys import RunKeys
-from afresh.local.processes import Identity, die_with_parent
+from afresh.local.processes import Identity, boot_id, dying_with, end_all_below
 from afresh.local.sandbox.bubblewrap import Container, command_of
+from afresh.removal import remove_tree
 
-LOST = "TerminatedWithItsRun"
+SECONDS_TO_REPORT = 5.0
 
 
 @dataclass
@@ -49,6 +57,8 @@ class Episodes:
     keys: RunKeys
     environment: Mapping[str, str] = field(default_factory=dict)
     live: dict[str, EpisodeProcesses] = field(default_factory=dict)
+    boot: str = field(default_factory=boot_id)
+    _cut_short: set[str] = field(default_factory=set)
 
     def start(self, action: StartEpisode | StartSync, pids_limit: int) -> None:
         """Write down the episode, then start its processes."""
@@ -58,14 +68,12 @@ class Episodes:
             repository=replace(action.order.repository, url=self.clone.url, secret_name=None),
         )
         root = self.folder / order.episode
-        if root.exists():
-            shutil.rmtree(root)  # it was written down and never started
+        _remove(root)  # a run may have ended before it was written down
         _lay_out(root, order)
         self.keys.lay_out(root / "pod", order)
         write_json(root / "episode.json", _facts(action))
-        self.live[order.episode] = EpisodeProcesses(
-            _start(root, order, {**self.environment, "AFRESH_PIDS_LIMIT": str(pids_limit)})
-        )
+        environment = {**self.environment, "AFRESH_PIDS_LIMIT": str(pids_limit)}
+        self.live[order.episode] = EpisodeProcesses(_start(root, order, environment, self.boot))
 
     def observe(self) -> tuple[Episode, ...]:
         """Return all episodes whose folders are there, those that have ended too."""
@@ -80,19 +88,24 @@ class Episodes:
         if runner and runner.poll() is None:
             runner.send_signal(signal.SIGTERM)
 
-    def stop_all(self) -> None:
-        """Have every runner report and end."""
-        for name in self.live:
-            self.stop(name)
+    def cut_short(self, *, at_once: bool) -> None:
+        """Have every runner report and end, or end `at_once`, because the run ends."""
+        for name, live in self.live.items():
+            self._cut_short.add(name)
+            if at_once:
+                live.processes[RUNNER].kill()
+            else:
+                self.stop(name)
 
     @property
     def are_live(self) -> bool:
-        """Whether a process that this one has started still runs."""
-        return any(
-            process.poll() is None
-            for live in self.live.values()
-            for process in live.processes.values()
-        )
+        """Whether an episode that this process has started is not forgotten yet."""
+        return bool(self.live)
+
+    @property
+    def have_ended(self) -> bool:
+        """Whether a runner has ended since."""
+        return any(live.processes[RUNNER].poll() is not None for live in self.live.values())
 
     def forget(self, name: str) -> None:
         """End what is left of an episode whose end is recorded, and keep its log alone."""
@@ -101,16 +114,32 @@ class Episodes:
             process.kill()
             process.wait()
         root = self.folder / name
-        shutil.rmtree(root / "pod", ignore_errors=True)
+        end_all_below(root)
+        _remove(root / "pod")
         (root / "episode.json").rename(root / "ended.json")
 
+    def take_over(self) -> None:
+        """End what former runs have left running, and remove what they have left behind.
+
+        A runner whose run has ended reports and ends by itself; it has a few seconds for that.
+        """
+        for root in self.folder.glob("[!.]*"):
+            if (root / "ended.json").exists():
+                _remove(root / "pod")
+            elif not (root / "episode.json").exists():
+                _remove(root)
+            else:
+                runner = read_json(root / "runner.json")
+                if runner and self._lives(runner):
+                    Identity(**runner).wait(SECONDS_TO_REPORT)
+                end_all_below(root)
+
     def descriptors(self) -> list[int]:
-        """Return what becomes readable when a process ends."""
+        """Return what becomes readable when a runner ends."""
         return [
-            os.pidfd_open(process.pid)
+            os.pidfd_open(live.processes[RUNNER].pid)
             for live in self.live.values()
-            for process in live.processes.values()
-            if process.poll() is None
+            if live.processes[RUNNER].returncode is None
         ]
 
     def _collect(self) -> None:
@@ -130,7 +159,9 @@ class Episodes:
         facts = read_json(root / "episode.json")
         ends = {name: read_json(root / "ends" / f"{name}.json") for name in (RUNNER, AGENT, VERIFY)}
         is_ours = root.name in self.live
-        is_lost = not is_ours and ends[RUNNER] is None and not _lives(root)
+        runner = read_json(root / "runner.json")
+        is_lost = not is_ours and ends[RUNNER] is None and not self._lives(runner)
+        has_started = is_ours or runner is not None
         code = ends[RUNNER]["code"] if ends[RUNNER] else None
         created = datetime.fromisoformat(facts["created"])
         names = (RUNNER, AGENT, VERIFY) if facts["members"] else (RUNNER,)
@@ -153,15 +184,20 @@ class Episodes:
                 name=root.name,
                 uid=facts["uid"],
                 phase=_phase(code, is_lost=is_lost),
-                disruption=LOST if is_lost else None,
+                disruption=RUN_ENDED if is_lost or root.name in self._cut_short else None,
                 scheduled=created,
                 sandboxed=created,
                 containers=tuple(
-                    _container(name, ends[name], created, is_lost=is_lost) for name in names
+                    _container(name, ends[name], created, is_lost=is_lost)
+                    for name in names
+                    if has_started
                 ),
             ),
             report=_report(root),
         )
+
+    def _lives(self, runner: dict[str, Any] | None) -> bool:
+        return runner is not None and Identity(**runner).lives(self.boot)
 
 
 def _phase(code: int | None, *, is_lost: bool) -> str:
@@ -198,9 +234,10 @@ def _report(root: Path) -> Report | None:
         return None
 
 
-def _lives(root: Path) -> bool:
-    known = read_json(root / "runner.json")
-    return known is not None and Identity(**known).lives()
+def _remove(folder: Path) -> None:
+    """Remove a folder as far as that can be done; what is left is tried again by the next run."""
+    with contextlib.suppress(OSError):
+        remove_tree(folder)
 
 
 def _facts(action: StartEpisode | StartSync) -> dict[str, Any]:
@@ -235,10 +272,10 @@ def _lay_out(root: Path, order: Order) -> None:
 
 
 def _start(
-    root: Path, order: Order, environment: Mapping[str, str]
+    root: Path, order: Order, environment: Mapping[str, str], boot: str
 ) -> dict[str, "subprocess.Popen[bytes]"]:
     processes = {RUNNER: _runner(root)}
-    write_json(root / "runner.json", Identity.of(processes[RUNNER].pid).to_json())
+    write_json(root / "runner.json", Identity.of(processes[RUNNER].pid, boot).to_json())
     if order.tasks:
         processes[AGENT] = _shim(root, AGENT, at.WORKTREE, at.AGENT_HOME, environment)
         processes[VERIFY] = _shim(root, VERIFY, at.CHECKOUT, "/home/verify", environment)
@@ -259,7 +296,7 @@ def _runner(root: Path) -> "subprocess.Popen[bytes]":
                 "TMPDIR": str(pod / "tmp/runner"),
                 "PYTHONPATH": os.pathsep.join(item for item in sys.path if item),
             },
-            preexec_fn=die_with_parent,  # noqa: PLW1509  # nothing else runs in this process
+            preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509  # this process has one thread
             start_new_session=True,
         )
 
@@ -285,4 +322,5 @@ def _shim(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
+            start_new_session=True,  # a terminal's Ctrl-C is for the run alone
         )

@@ -5,13 +5,15 @@ Ends when the package does, or when nothing can go on without a person.
 
 import os
 import select
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import assert_never
 
 from afresh import clock
-from afresh.api.agent_class import Gate
+from afresh.api.agent_class import AgentClass, Gate
 from afresh.api.phases import PackagePhase
+from afresh.api.work_package import WorkPackage
 from afresh.core.decision import (
     Action,
     CreateSubtask,
@@ -25,7 +27,10 @@ from afresh.core.decision import (
     StartSync,
     UpdateSubtask,
 )
-from afresh.core.observed import Observed, SharedLimits
+from afresh.core.history.shared_causes import keys_of
+from afresh.core.history.shared_waits import probe_text
+from afresh.core.history.transitions import IN_EPISODE, knows_end
+from afresh.core.observed import Episode, Observed, SharedLimits
 from afresh.core.planner import child_spec, decide
 from afresh.core.reasons import Reason
 from afresh.core.status import package_status, subtask_statuses
@@ -34,6 +39,7 @@ from afresh.local.store import PackageStore
 from afresh.manifests.subtask import build_subtask
 
 LOOK_SECONDS = 1.0
+LEAST_SECONDS = 0.02
 INTERRUPTED = "The run was interrupted; afresh run goes on from here."
 
 
@@ -54,40 +60,47 @@ class LocalLoop:
             self._apply(seen, new)
         if missing:
             seen, decision = self._decide()
-        self._write(seen, decision)
-        # What is started is in the status before it runs: a kill in between costs an attempt's
-        # number, and never runs anything twice.
+        # An episode is written down before it runs, so a run that ends here is taken up again.
         for action in decision.actions:
             self._apply(seen, action)
-        for result in decision.over:
-            self.episodes.forget(result.episode.name)
+        self._write(seen, decision)
+        for name in _recorded(seen, decision):
+            self.episodes.forget(name)
         return seen, decision
 
+    def take_over(self) -> None:
+        """Begin where a former run has ended: nothing of it is left, and nothing waits."""
+        self.store.clear()
+        self.episodes.take_over()
+        package = self.store.package()
+        if _waits_for_something(package):
+            self.store.ask_retry(clock.now().isoformat(timespec="microseconds"))
+
     def wait(self, most: timedelta | None, interrupt: int) -> None:
-        """Wait until a process ends, `interrupt` becomes readable, or for a while."""
+        """Wait until an episode ends, `interrupt` becomes readable, or for a while."""
         seconds = min(LOOK_SECONDS, most.total_seconds()) if most else LOOK_SECONDS
+        if self.episodes.have_ended:
+            seconds = 0.0
         descriptors = self.episodes.descriptors()
-        watched = descriptors if self.is_draining else [*descriptors, interrupt]
         try:
-            select.select(watched, (), (), max(seconds, 0.01))
+            select.select([*descriptors, interrupt], (), (), max(seconds, LEAST_SECONDS))
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
 
     def observe(self) -> Observed:
         """Return the package and everything that a decision on it may use."""
-        agent_class = self.store.agent_class()
-        gates = agent_class.status.gates if agent_class else ()
+        agent_class, package = self.store.agent_class(), self.store.package()
+        episodes = self.episodes.observe()
         return Observed(
             now=clock.now(),
-            package=self.store.package(),
+            package=package,
             agent_class=agent_class,
             subtasks=self.store.subtasks(),
-            episodes=self.episodes.observe(),
-            shared_limits=SharedLimits(
-                gate=next(iter(gates), None),
-                gate_class=agent_class.metadata.name if agent_class and gates else "",
-            ),
+            episodes=episodes,
+            shared_limits=_limits(package, agent_class, episodes)
+            if agent_class
+            else SharedLimits(),
         )
 
     def _decide(self) -> tuple[Observed, Decision]:
@@ -138,3 +151,54 @@ class LocalLoop:
         status = package_status(seen, decision)
         if status != seen.package.status:
             self.store.put_package_status(status)
+
+
+def _recorded(seen: Observed, decision: Decision) -> Iterator[str]:
+    """Yield the names of the ended episodes whose end is in the status."""
+    records = {record.id: record for record in decision.records}
+    sync = decision.syncs.record
+    for episode in seen.episodes:
+        known = [(records.get(member.subtask), member) for member in episode.members]
+        is_known = all(record is None or knows_end(record, member) for record, member in known)
+        if not episode.members:
+            is_known = sync is not None and episode.attempt <= sync.attempts
+        if episode.finished and is_known:
+            yield episode.name
+
+
+def _waits_for_something(package: WorkPackage) -> bool:
+    """Whether a person who runs the package again has it try what would wait by itself."""
+    status = package.status
+    is_late = any(record.not_before for record in status.subtasks)
+    is_late = is_late or bool(status.plan_sync and status.plan_sync.not_before)
+    was_cut_short = any(record.phase in IN_EPISODE for record in status.subtasks)
+    return is_late or was_cut_short or bool(status.wait) or status.phase is PackagePhase.STALLED
+
+
+def _limits(
+    package: WorkPackage, agent_class: AgentClass, episodes: tuple[Episode, ...]
+) -> SharedLimits:
+    """Return the limits of the package's own class: no other package shares its gates."""
+    live = [episode for episode in episodes if not episode.finished]
+    credentials, most = agent_class.spec.credentials, agent_class.spec.max_concurrent_episodes
+    gates = [
+        gate
+        for gate in agent_class.status.gates
+        if credentials and gate.secret_name == credentials.secret_name
+    ]
+    wait = package.status.wait
+    is_concerned = wait is not None and (wait.cause, wait.key) in {
+        (str(cause), key) for cause, key in keys_of(package, agent_class)
+    }
+    closed = (wait,) if wait and is_concerned else ()
+    return SharedLimits(
+        gate=max(gates, key=lambda gate: gate.until, default=None),
+        gate_class=agent_class.metadata.name if gates else "",
+        class_free=None if most is None else max(most - sum(bool(e.members) for e in live), 0),
+        waits=closed,
+        tried=frozenset(
+            (item.cause, item.key)
+            for item in closed
+            if any(e.name == item.episode or e.probe == probe_text(item) for e in live)
+        ),
+    )

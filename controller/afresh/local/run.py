@@ -1,12 +1,13 @@
 """Runs one package until it ends, until nothing goes on without a person, or until it is stopped.
 
-Owns what an interrupt means: the first lets what runs end, the second ends it now.
+Owns what an interrupt means: the first lets what runs end, the second ends it now, and the third
+does not even wait for its Report.
 """
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -25,6 +26,8 @@ RESTING = frozenset(
         PackagePhase.SUSPENDED,
     }
 )
+# A third Ctrl-C, or a second TERM, does not wait for the last Reports.
+LIMIT = 2
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,17 +36,25 @@ class Interrupts:
     """How often somebody has asked this process to end, and what wakes it up then."""
 
     count: int = 0
-    _pipe: tuple[int, int] = field(default_factory=os.pipe)
+    _pipe: tuple[int, int] = field(default_factory=lambda: os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC))
 
     @property
     def descriptor(self) -> int:
-        """Becomes readable with the first interrupt."""
+        """Becomes readable with each interrupt."""
         return self._pipe[0]
 
-    @contextmanager
+    def heard(self) -> int:
+        """Return how many there were; until the next one, `descriptor` is not readable."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._pipe[0], 64)
+        return self.count
+
+    @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
         """Count interrupts in the block, once, in place of ending the process."""
-        before = {number: signal.signal(number, self._take) for number in STOPS}
+        # What the person's shell has this process ignore, as nohup does, stays ignored.
+        numbers = [item for item in STOPS if signal.getsignal(item) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._take) for number in numbers}
         try:
             yield
         finally:
@@ -55,19 +66,22 @@ class Interrupts:
     def _take(self, number: int, _frame: FrameType | None) -> None:
         # A terminal that is gone, or a TERM, leaves nobody to ask a second time.
         self.count += 1 if number == signal.SIGINT else 2
-        os.write(self._pipe[1], b"\0")
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._pipe[1], b"\0")
 
 
 def run(loop: LocalLoop, interrupts: Interrupts, show: Callable[[Observed, Decision], None]) -> int:
     """Take steps until nothing goes on; return how often it was interrupted."""
     with interrupts.caught():
+        loop.take_over()
         while True:
-            loop.is_draining = interrupts.count > 0
-            if interrupts.count > 1:
-                loop.episodes.stop_all()
+            count = interrupts.heard()
+            loop.is_draining = count > 0
+            if count > 1:
+                loop.episodes.cut_short(at_once=count > LIMIT)
             seen, decision = loop.step()
             show(seen, decision)
             is_idle = not loop.episodes.are_live
             if is_idle and (loop.is_draining or decision.phase in RESTING):
-                return interrupts.count
+                return count
             loop.wait(decision.recheck_after, interrupts.descriptor)

@@ -255,6 +255,7 @@ NO_RESULT = f"The runner reported nothing about this subtask; {_ANOTHER}."
 UNREPORTED = f"The runner ended before it could report; {_ANOTHER}."
 POD_DELETED = f"The pod was deleted before it could report; {_ANOTHER}."
 NO_REPORT = f"The Job ended without a Report; {_ANOTHER}."
+CUT_SHORT = f"The run was stopped before the episode ended; {_ANOTHER}."
 NODE_AWAY = f"The node of the pod does not answer; {_ANOTHER}, but look at the node."
 
 
@@ -272,6 +273,8 @@ def _disrupted(episode: Episode) -> Verdict | None:
     disruption = episode.pod.disruption if episode.pod else None
     if disruption is None and episode.failure != "PodFailurePolicy":
         return None
+    if episode.pod and episode.pod.ended_with_run:
+        return _infrastructure(CUT_SHORT, episode.report)
     why = f" ({disruption})" if disruption else ""
     return _infrastructure(f"The pod was removed from its node{why}; {_ANOTHER}.", episode.report)
 
