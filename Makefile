@@ -45,6 +45,7 @@ check: .venv/.ready ## Check format, lint, types, import contracts and generated
 	PYTHONPATH=controller .venv/bin/lint-imports --no-cache | sed -n '/^Analyzed/,$$p'
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd --check charts/afresh-crds/files
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.json_schema --check schemas
 	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate --check docs
 
 unit: .venv/.ready ## Run the tests that need no cluster, except those of slow
@@ -75,9 +76,10 @@ bench: .venv/.ready ## Measure the time between subtasks, compared with bare Job
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.first_byte
 	@PYTHONPATH=.:controller $(PYTHON) -m tests.bench.orientation
 
-crds: .venv/.ready ## Write crds/ and the chart's copy of it from the models
+crds: .venv/.ready ## Write crds/, the chart's copy of it and schemas/ from the models
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd crds
 	PYTHONPATH=controller $(PYTHON) -m afresh.api.crd charts/afresh-crds/files
+	PYTHONPATH=controller $(PYTHON) -m afresh.api.json_schema schemas
 
 docs: .venv/.ready ## Write the generated pages and pictures of docs/, and the dashboard
 	PYTHONPATH=.:controller $(PYTHON) -m tools.docsgen.generate docs

@@ -7,15 +7,14 @@ current and exits with 1 if there are any. This module owns the names and printe
 kinds; the models own their fields.
 """
 
-import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from afresh.api.agent_class import AgentClass
+from afresh.api.generated_files import write_or_check
 from afresh.api.meta import API_GROUP, API_VERSION, ApiModel, KubernetesObject
 from afresh.api.rules import VALIDATIONS
 from afresh.api.schema import Schema, SchemaError, structural_schema, without_defaults
@@ -162,36 +161,10 @@ def render(kind: KindNames) -> str:
     )
 
 
-def stale_files(directory: Path) -> list[Path]:
-    """Return the files in `directory` that are missing or differ from the models."""
-    wanted = {directory / f"{kind.plural}.yaml": render(kind) for kind in KINDS}
-    return [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-
-
-def write_files(directory: Path) -> None:
-    """Write one file per kind into `directory`."""
-    for kind in KINDS:
-        (directory / f"{kind.plural}.yaml").write_text(render(kind))
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the files; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m afresh.api.crd", description=__doc__)
-    parser.add_argument("directory", type=Path, metavar="DIR")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if not current")
-    options = parser.parse_args(arguments)
-    if not options.directory.is_dir():
-        parser.error(f"{options.directory} is not a directory")
-    if not options.check:
-        write_files(options.directory)
-        return 0
-    stale = stale_files(options.directory)
-    if stale:
-        names = ", ".join(str(path) for path in stale)
-        sys.stderr.write(
-            f"not current: {names}; run python -m afresh.api.crd {options.directory}\n"
-        )
-    return 1 if stale else 0
+    texts = {f"{kind.plural}.yaml": render(kind) for kind in KINDS}
+    return write_or_check("afresh.api.crd", __doc__, texts, arguments)
 
 
 def _object_schema(model: type[KubernetesObject]) -> Schema:
