@@ -18,6 +18,9 @@ from afresh.contract.words import ContextMode
 
 MAX_PROMPTS_BYTES = 160 * 1024
 MAX_NAME_LENGTH = 40
+UNKNOWN_DEPENDENCY = (
+    "dependsOn names a subtask that does not exist: correct the id, or add it to spec.subtasks"
+)
 # Each new value is one request; `.status.lastHandledCancel` and `lastHandledRetry` acknowledge it.
 CANCEL_ANNOTATION = "afresh.dev/cancel-requested-at"
 RETRY_ANNOTATION = "afresh.dev/retry-requested-at"
@@ -82,8 +85,7 @@ class WorkPackageSpec(ApiModel):
             # exceeds the server's cost limit with 200 subtasks of 16 dependencies each.
             cel="[self.subtasks.map(s, s.id)].all(ids, self.subtasks.all(s,"
             " !has(s.dependsOn) || s.dependsOn.all(d, d in ids)))",
-            message="dependsOn names a subtask that does not exist: correct the id, or add it to"
-            " spec.subtasks",
+            message=UNKNOWN_DEPENDENCY,
             field_path=".subtasks",
             holds=_dependencies_exist,
         ),

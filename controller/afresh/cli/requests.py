@@ -96,6 +96,30 @@ class Copy:
     mode: ContextMode | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFile:
+    """Write a first package for the repository that the current folder is in."""
+
+    path: str
+    force: bool = False
+    verify: tuple[str, ...] | None = None
+    """The acceptance command; None: one that the repository seems to have."""
+    tries: bool | None = None
+    """Whether commands may be run; None: a person is asked."""
+    seconds: float = 120
+    """How long each command may run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyFile:
+    """Bring the objects of a file to a cluster."""
+
+    path: str
+    agreed: bool = False
+    """Whether the change is made without asking."""
+    dry_run: bool = False
+
+
 Request = Guide | Skip | Retry | Suspend | Cancel
 
 
@@ -112,6 +136,13 @@ class Form(StrEnum):
     MARKDOWN = "markdown"
     JSON = "json"
     HTML = "html"
+
+
+class SchemaForm(StrEnum):
+    """How a schema is written."""
+
+    JSON = "json"
+    YAML = "yaml"
 
 
 class ComparisonForm(StrEnum):

@@ -39,7 +39,11 @@ def same_name(entries: Iterable[SubtaskEntry]) -> tuple[str, str] | None:
 
 def cycle(entries: Iterable[SubtaskEntry]) -> list[str]:
     """Return the ids of one dependency cycle, first id repeated at the end; empty if none."""
-    depends_on = {entry.id: list(entry.depends_on) for entry in entries}
+    return cycle_among({entry.id: entry.depends_on for entry in entries})
+
+
+def cycle_among(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the ids of one cycle, first id repeated at the end; empty if none."""
     settled: set[str] = set()
     for start in depends_on:
         path: list[str] = []
