@@ -1,0 +1,1 @@
+"""The command `init`: writes a first package for a repository."""
