@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 JSON = "application/json"
+JSON_PATCH = "application/json-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+"""A server-side apply; the body is the object, and JSON is YAML."""
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 """Asks for rows of cells, as `kubectl get` shows them."""
 
@@ -20,8 +23,9 @@ class ApiRequest:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     accept: str = JSON
+    patch_type: str = JSON_PATCH
 
     @property
     def content_type(self) -> str:
         """The media type of the body."""
-        return "application/json-patch+json" if self.method == "PATCH" else JSON
+        return self.patch_type if self.method == "PATCH" else JSON

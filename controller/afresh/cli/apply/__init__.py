@@ -1,0 +1,1 @@
+"""The command `apply`: brings the objects of a file to a cluster."""
