@@ -80,15 +80,15 @@ def empty_server() -> Iterator[int]:
 
 
 # What needs no cluster, and what is about no package in particular.
-OFFLINE = ("completion", "crds")
-OF_NO_PACKAGE = ("check", "conformance", "get", "version")
+OFFLINE = ("completion", "crds", "init", "run", "schema", "validate")
+OF_NO_PACKAGE = ("apply", "check", "conformance", "get", "version")
 
 
 def test_program_has_the_commands_that_a_person_looks_at_a_package_and_answers_it_with():
     assert COMMANDS == [
-        "cancel", "check", "compare", "completion", "conformance", "copy", "crds", "explain",
-        "get", "guide", "logs", "report", "resume", "retry", "skip", "status", "suspend",
-        "version", "wait",
+        "apply", "cancel", "check", "compare", "completion", "conformance", "copy", "crds",
+        "explain", "get", "guide", "init", "logs", "report", "resume", "retry", "run", "schema",
+        "skip", "status", "suspend", "validate", "version", "wait",
     ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ TOP: Sequence[tuple[str, str]] = (
     ("Comparison", "comparison.md"),
 )
 _FIRST = {
-    "how-to": ("write-good-packages.md", "answer-a-review.md"),
+    "how-to": ("first-package.md", "write-good-packages.md", "answer-a-review.md"),
     "reference": ("workpackage.md", "subtask.md", "agentclass.md", "agents.md", "repository.md"),
 }
 

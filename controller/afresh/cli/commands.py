@@ -5,6 +5,7 @@ import click
 from afresh import __version__
 from afresh.api.phases import RevisionReason
 from afresh.cli.check_command import check, version
+from afresh.cli.file_commands import FILE_COMMANDS
 from afresh.cli.get_command import get
 from afresh.cli.image_options import about_an_image
 from afresh.cli.local_run_command import run
@@ -44,7 +45,7 @@ def afresh() -> None:
     """
 
 
-for _command in (*LOOKS, get, check, version, run):
+for _command in (*LOOKS, *FILE_COMMANDS, get, check, version, run):
     afresh.add_command(_command)
 
 

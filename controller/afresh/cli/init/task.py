@@ -26,7 +26,7 @@ from afresh.cli.init.trial_run import TriedCommand, try_candidate
 from afresh.cli.manifest.checked_file import check_file
 from afresh.cli.printable import plain_line, plain_lines
 from afresh.cli.requests import ChangeForm, CommandError, NewFile
-from afresh.local.classes import PROGRAMS
+from afresh.local.classes import ADAPTERS
 
 MOST_TRIALS = 4
 DEFAULT_AGENT = "claude"
@@ -71,7 +71,7 @@ def write_first_package(request: NewFile, form: ChangeForm) -> str:
 
 
 def _first_package(facts: RepositoryFacts, choice: _Choice) -> FirstPackage:
-    agents = tuple(name for name, found in PROGRAMS.items() if shutil.which(found[1]))
+    agents = tuple(name for name in ADAPTERS if shutil.which(name))
     readmes = [path for path in facts.files if path.lower() in ("readme.md", "readme.rst")]
     return FirstPackage(
         folder=facts.root.name,
