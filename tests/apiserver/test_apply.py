@@ -1,5 +1,6 @@
 """`afresh apply` on a real API server: the difference first, and others' fields are kept."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from tests.apiserver.commands import Afresh
 from tests.apiserver.kubectl import Kubectl, Manifest
 
 pytestmark = pytest.mark.apiserver
+
+
+class Terminal(io.StringIO):
+    """A person who has typed the text."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -144,3 +152,19 @@ def test_without_a_terminal_and_an_answer_nothing_is_asked_of_the_cluster(
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "There is no terminal to ask on: add --yes, or --dry-run" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 130), ("", 130)])
+def test_on_a_terminal_a_person_sees_the_difference_and_decides(
+    answer: str, code: int, package, afresh: Afresh, kubectl: Kubectl, namespace: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+
+        done = afresh("apply", "-f", package())
+
+    assert done.returncode == code
+    assert "+  agentClassName: claude" in done.stdout
+    assert "Apply this? [y/N]: " in done.stderr
+    found = kubectl.run("get", "wp", "demo", "-n", namespace)
+    assert (found.returncode == 0) is (answer == "y")

@@ -1,9 +1,12 @@
 """`afresh init` writes a first package that is valid, and touches nothing else."""
 
 import hashlib
+import io
 import json
 import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from afresh.cli.__main__ import main
 from afresh.cli.init.candidates import find_candidates
 from afresh.cli.manifest.checked_file import check_file
 
+CONTROLLER = Path(__file__).parents[2] / "controller"
 ORIGIN = "https://git.example.com/team/api.git"
 MAKEFILE = "test:\n\t@test -f main.py && touch ran\n"
 
@@ -99,6 +103,7 @@ def test_commands_tried_leave_the_clone_as_it_was_and_run_no_hook(clone: Path, i
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch '{clone}/hooked'\n")
     hook.chmod(0o755)
+    git(clone, "config", "core.fsmonitor", str(hook))
     before = digests(clone)
 
     code, _, _ = init("--yes")
@@ -179,6 +184,50 @@ def test_without_a_terminal_nothing_is_run_unless_it_is_agreed_to(clone: Path, i
 
     assert (code, err) == (0, "")
     assert "It comes from target test of Makefile and was not tried." in out
+
+
+class Terminal(io.StringIO):
+    """A person who has typed the text."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "want"), [("y", "It passes on HEAD."), ("n", "was not tried."), ("", "It passes")]
+)
+def test_on_a_terminal_a_person_is_asked_before_a_command_is_run(
+    clone: Path, init, monkeypatch: pytest.MonkeyPatch, answer: str, want: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+
+    code, out, err = init()
+
+    assert (code, want in out) == (0, True)
+    assert "Run `make test` in a copy of HEAD that is removed again? [Y/n]: " in err
+
+
+def test_program_that_is_terminated_ends_the_command_and_removes_the_copy(
+    clone: Path, tmp_path: Path
+) -> None:
+    places, started = tmp_path / "temporary", tmp_path / "started"
+    places.mkdir()
+    command = f"echo $$ > {started}.part && mv {started}.part {started}; sleep 987"
+    program = subprocess.Popen(
+        [sys.executable, "-m", "afresh.cli", "init", "--yes", "--verify", command],
+        env={**os.environ, "PYTHONPATH": str(CONTROLLER), "TMPDIR": str(places)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not started.exists():
+        assert program.poll() is None
+        time.sleep(0.02)
+
+    program.terminate()
+
+    assert program.wait(60) == 143
+    assert not is_running(int(started.read_text()))
+    assert list(places.iterdir()) == []
+    assert not (clone / "package.yaml").exists()
 
 
 @pytest.mark.parametrize(
