@@ -1,5 +1,6 @@
 """`afresh validate` says what the API server and the operator would, with lines, without them."""
 
+import copy
 import io
 import json
 import sys
@@ -9,12 +10,17 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
+from afresh.api.agent_class import AgentClass
+from afresh.api.work_package import WorkPackage
 from afresh.cli.__main__ import main
 from afresh.cli.manifest.checked_file import check_file
 from afresh.cli.manifest.yaml_nodes import MAX_VALUES
 from tests.api.acceptances import ACCEPTANCES
-from tests.api.manifests import EXAMPLES, changed, entry, minimal_package
+from tests.api.manifests import EXAMPLES, changed, entry, examples, minimal_package
 from tests.api.refusal import Refusal
 from tests.api.refusals import REFUSALS
 
@@ -242,3 +248,57 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
     (line,) = lines(GOOD.replace("claude", '"a\\e[31m\\nb"'))
 
     assert line.isprintable()
+
+
+WHOLE = [
+    {key: value for key, value in manifest.items() if key != "status"}
+    for name in ("work_package", "agent_class")
+    for manifest in examples(name)
+]
+words = st.sampled_from(["id", "command", "url", "cpu", "limits", "x"]) | st.text(max_size=5)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 99_999) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of all values in a value."""
+    if not isinstance(value, dict | list):
+        return [path]
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_value_anywhere_has_an_error_where_the_models_have_one_and_never_fails(
+    data: st.DataObject,
+) -> None:
+    manifest = copy.deepcopy(data.draw(st.sampled_from(WHOLE)))
+    model = WorkPackage if "subtasks" in manifest["spec"] else AgentClass
+    *parents, last = data.draw(st.sampled_from(places(manifest)[1:]))
+    node = manifest
+    for parent in parents:
+        node = node[parent]
+    node[last] = data.draw(json_values)
+
+    found = lines(json.dumps(manifest))
+
+    # A default takes the place of a null.
+    assert found or all(item["input"] is None for item in errors_of(model, manifest))
+
+
+def errors_of(model: type[BaseModel], manifest: dict[str, Any]) -> list[Any]:
+    try:
+        model.model_validate(manifest)
+    except ValidationError as error:
+        return error.errors()
+    return []
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(alphabet="ab:- \n\t[]{}&*!|>'\"#%,?@`<1\x00é\x85\u2028\ufeff"))
+def test_any_text_is_told_what_it_is(text: str) -> None:
+    assert lines(text)

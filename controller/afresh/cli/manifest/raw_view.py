@@ -6,7 +6,7 @@ where it needs a value that is bad itself.
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -58,7 +58,7 @@ class RawView:
             return info.get_default(call_default_factory=True)
         inner = model_in(info.annotation)
         if inner:
-            return _seen(value, inner, (*self.path, info.alias or name))
+            return _seen(value, info.annotation, inner, (*self.path, info.alias or name))
         try:
             return _parser(self.model, name).validate_python(value)
         except ValidationError:
@@ -74,10 +74,19 @@ class RawView:
                     yield RawView(inner, item, path)
 
 
-def _seen(value: Any, inner: type[ApiModel], path: Path) -> Any:
-    if isinstance(value, list):
-        return tuple(_seen(item, inner, (*path, index)) for index, item in enumerate(value))
-    return RawView(inner, value, path) if isinstance(value, dict) else BadPart()
+def _seen(value: Any, annotation: Any, inner: type[ApiModel], path: Path) -> Any:
+    if not _is_list(annotation):
+        return RawView(inner, value, path) if isinstance(value, dict) else BadPart()
+    if not isinstance(value, list):
+        return BadPart()
+    return tuple(
+        RawView(inner, item, (*path, index)) if isinstance(item, dict) else BadPart()
+        for index, item in enumerate(value)
+    )
+
+
+def _is_list(annotation: Any) -> bool:
+    return get_origin(annotation) is tuple or any(map(_is_list, get_args(annotation)))
 
 
 @functools.cache
