@@ -26,9 +26,6 @@ def agents() -> Iterator[Agents]:
 @pytest.fixture
 def world(tmp_path: Path, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    found = World(make_clone(tmp_path / "clone"), tmp_path / "state", agents)
-    yield found
-    for run in found.runs:
-        run.kill()
-        run.communicate()
+    with World(make_clone(tmp_path / "clone"), tmp_path / "state", agents).closed() as found:
+        yield found
     wait_for(lambda: not found.left())

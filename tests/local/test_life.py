@@ -16,7 +16,7 @@ import pytest
 from afresh.api.phases import PackagePhase, SubtaskPhase
 from afresh.local.loop import INTERRUPTED
 from afresh.local.processes import Identity
-from tests.local.clones import needs_sandbox, subjects
+from tests.local.clones import make_clone, needs_sandbox, subjects
 from tests.local.worlds import LONGEST, Agents, World, wait_for
 
 pytestmark = [needs_sandbox, pytest.mark.slow]
@@ -151,24 +151,49 @@ def test_second_run_is_refused_in_a_sentence_and_the_first_goes_on(world: World,
     assert agents.started == ["T1", "T2"]
 
 
-def test_run_that_is_killed_after_each_write_in_turn_goes_on_and_repeats_no_finished_work(
+def killed_after(world: World, writes: int) -> bool:
+    """Run until so many files are written; return whether the run ended by itself before."""
+    done = set(subjects(world.clone)) if _has_branch(world.clone) else set()
+    known = len(world.agents.started)
+    code = world.begin(str(writes)).wait(LONGEST)
+    wait_for(lambda: not world.left())
+    assert done.isdisjoint(world.agents.started[known:])
+    assert code in (0, -signal.SIGKILL)
+    return code == 0
+
+
+def test_runs_that_are_killed_again_and_again_come_to_the_end_and_repeat_no_finished_work(
     world: World, agents: Agents
 ):
     agents.are_free = True
-    writes = 0
-    while True:
+    writes = 1
+    while not killed_after(world, writes):
         writes += 1
-        done = set(subjects(world.clone)) if _has_branch(world.clone) else set()
-        known = len(agents.started)
-        code = world.begin(str(writes)).wait(LONGEST)
-        wait_for(lambda: not world.left())
-        assert done.isdisjoint(agents.started[known:])
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
 
-    assert writes > 10
+    assert writes > 5
     assert_done(world)
+
+
+@pytest.mark.parametrize("first", range(1, 7))
+def test_run_that_is_killed_after_any_write_is_finished_by_the_next(
+    first: int, tmp_path: Path, agents: Agents, world: World
+):
+    agents.are_free = True
+    for writes in range(first, 100, 6):
+        agents.started.clear()
+        clone = make_clone(tmp_path / f"clone-{writes}")
+        with World(clone, world.state, agents).closed() as other:
+            other.apply("T1", "T2")
+            is_done = killed_after(other, writes)
+
+            assert other.finish() == 0
+
+            assert_done(other)
+        assert len(agents.started) <= 3
+        if is_done:
+            break
+    else:
+        pytest.fail("a run has written more than a hundred files")
 
 
 def _has_branch(clone: Path) -> bool:

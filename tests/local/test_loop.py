@@ -1,6 +1,4 @@
-"""What a package asks for beside its subtasks, without a cluster: side by side, batches, limits."""
-
-from typing import Any
+"""What a package asks for beside its subtasks, without a cluster: side by side, modes, limits."""
 
 import pytest
 
@@ -45,30 +43,17 @@ def test_class_runs_no_more_episodes_than_it_may(world: World, agents: Agents):
     assert agents.started == ["T1", "T2"]
 
 
-@pytest.mark.parametrize(
-    ("context", "want"),
-    [
-        pytest.param({"mode": "Persistent"}, 1, id="all in one context"),
-        pytest.param({"mode": "FreshPerEpic"}, 2, id="one context per epic"),
-        pytest.param({"mode": "FreshPerSubtask"}, 3, id="one context per subtask"),
-    ],
-)
-def test_context_mode_decides_how_many_episodes_do_the_work(
-    context: dict[str, Any], want: int, world: World, agents: Agents
+@pytest.mark.parametrize("mode", ["Persistent", "FreshPerEpic"])
+def test_context_mode_that_the_adapter_cannot_keep_is_told_and_no_agent_starts(
+    mode: str, world: World, agents: Agents
 ):
-    agents.are_free = True
-    epics = {"T1": "models", "T2": "models", "T3": "views"}
-    entries = [
-        {"id": id, "title": id, "prompt": f"Make the file seen-{id}.", "epic": epic}
-        for id, epic in epics.items()
-    ]
-    world.apply(context=context, subtasks=entries)
+    world.apply("T1", "T2", context={"mode": mode})
 
     assert world.finish() == 0
 
-    assert subjects(world.clone) == ["T1", "T2", "T3"]
-    with_members = [path for path in world.episodes.iterdir() if "-plan-" not in path.name]
-    assert len(with_members) == want
+    status = world.package().status
+    assert (status.phase, status.reason) == (PackagePhase.STALLED, "NotSupported")
+    assert agents.started == []
 
 
 def test_skip_after_the_end_is_written_into_the_plan_on_the_branch(world: World, agents: Agents):

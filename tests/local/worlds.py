@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,16 @@ class World:
         )
         self.runs.append(run)
         return run
+
+    @contextlib.contextmanager
+    def closed(self) -> "Iterator[World]":
+        """End every run with the block."""
+        try:
+            yield self
+        finally:
+            for run in self.runs:
+                run.kill()
+                run.communicate()
 
     def finish(self) -> int:
         return self.begin().wait(LONGEST)

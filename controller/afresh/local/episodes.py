@@ -39,6 +39,9 @@ from afresh.local.sandbox.bubblewrap import Container, command_of
 from afresh.removal import remove_tree
 
 SECONDS_TO_REPORT = 5.0
+# The first process of a sandbox waits for a word from the run: a run that ends before the sandbox
+# is tied to its life would leave it behind.
+HELD = 'echo; read -r word || exit 1; exec /bin/sh -c "$0" </dev/null >/dev/null'
 
 
 @dataclass
@@ -279,6 +282,8 @@ def _start(
     if order.tasks:
         processes[AGENT] = _shim(root, AGENT, at.WORKTREE, at.AGENT_HOME, environment)
         processes[VERIFY] = _shim(root, VERIFY, at.CHECKOUT, "/home/verify", environment)
+        for name in (AGENT, VERIFY):
+            _let_go(processes[name])
     return processes
 
 
@@ -318,9 +323,18 @@ def _shim(
     )
     with (root / f"{name}.err").open("wb") as errors:
         return subprocess.Popen(  # noqa: S603  # our own sandbox
-            command_of(container, ("/bin/sh", "-c", SHIM)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            command_of(container, ("/bin/sh", "-c", HELD, SHIM)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,  # a terminal's Ctrl-C is for the run alone
         )
+
+
+def _let_go(held: "subprocess.Popen[bytes]") -> None:
+    """Let the first process of a sandbox begin, once it says that it is there."""
+    with contextlib.suppress(BrokenPipeError), contextlib.ExitStack() as opened:
+        for pipe in filter(None, (held.stdout, held.stdin)):
+            opened.enter_context(pipe)
+        if held.stdout and held.stdin and held.stdout.read(1):
+            held.stdin.write(b"\n")

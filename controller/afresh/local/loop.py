@@ -73,7 +73,8 @@ class LocalLoop:
         self.store.clear()
         self.episodes.take_over()
         package = self.store.package()
-        if _waits_for_something(package):
+        was_cut_short = bool(self.episodes.observe())
+        if was_cut_short or _waits_for_something(package):
             self.store.ask_retry(clock.now().isoformat(timespec="microseconds"))
 
     def wait(self, most: timedelta | None, interrupt: int) -> None:
@@ -171,8 +172,8 @@ def _waits_for_something(package: WorkPackage) -> bool:
     status = package.status
     is_late = any(record.not_before for record in status.subtasks)
     is_late = is_late or bool(status.plan_sync and status.plan_sync.not_before)
-    was_cut_short = any(record.phase in IN_EPISODE for record in status.subtasks)
-    return is_late or was_cut_short or bool(status.wait) or status.phase is PackagePhase.STALLED
+    has_begun = any(record.phase in IN_EPISODE for record in status.subtasks)
+    return is_late or has_begun or bool(status.wait) or status.phase is PackagePhase.STALLED
 
 
 def _limits(
