@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ValidationError
 
 from afresh.api.agent_class import AgentClass
 from afresh.api.phases import PackagePhase
@@ -30,6 +31,7 @@ from afresh.local.state import StateError
 
 DEFAULT_FILES = ("package.yaml", ".afresh/package.yaml")
 INTERRUPTED = 130
+UNSEEN = "Agents do not see changes that are not committed."
 
 
 class CannotStartError(click.ClickException):
@@ -62,10 +64,9 @@ def run_package(request: LocalRun, form: Output) -> int:
         branch, tree = work.package.branch, session.clone.tree
         place = f"Package {work.name} in the clone {tree}, on the branch {branch}."
         click.echo(place, err=form is Output.JSON)
-        if work.manifest:
-            session.apply(work.manifest, work.agent_class.to_manifest())
-        else:
-            session.use_class(work.name, work.agent_class)
+        if session.clone.has_changes:
+            click.echo(UNSEEN, err=True)
+        _take_in(session, work)
         changes = RunChanges(mode=request.mode, parallelism=request.parallelism)
         with RunScreen(session.store(work.name), standard_output(), form) as screen:
             end = session.run(work.name, screen.show, secrets, changes)
@@ -73,6 +74,20 @@ def run_package(request: LocalRun, form: Output) -> int:
         raise CannotStartError(str(error)) from error
     click.echo("\n".join(_next_steps(work, end)), err=form is Output.JSON)
     return _exit_code(end)
+
+
+def _take_in(session: Session, work: _Work) -> None:
+    """Have the clone's package be what is to be run. Raises CannotStartError."""
+    if work.manifest is None:
+        session.use_class(work.name, work.agent_class)
+        return
+    try:
+        session.apply(work.manifest, work.agent_class.to_manifest())
+    except ValueError as error:
+        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        raise CannotStartError(
+            f"{work.source} does not fit the package {work.name} that was run before: {said}."
+        ) from error
 
 
 def _work(session: Session, request: LocalRun) -> _Work:
@@ -145,7 +160,13 @@ def _stored(session: Session, name: str | None) -> WorkPackage:
             f"No package {name} was run in this clone before; name its file with -f."
         )
     stored = stores[names.index(name)] if name else stores[0]
-    return stored.package()
+    try:
+        return stored.package()
+    except ValueError as error:
+        raise CannotStartError(
+            f"The package {stored.folder.name} was kept by another version of afresh, or is"
+            " damaged; name its file with -f."
+        ) from error
 
 
 def _class_of(name: str, known: AgentClass | None) -> AgentClass:
