@@ -186,14 +186,13 @@ KEYED = {"adapter": "Claude", "credentials": {"secretName": "key"}, "image": "no
             (),
             (),
             "There is no package.yaml here, and no package was run in this clone before; write"
-            " one, or name its file with -f.",
+            " one with afresh init, or name its file with -f.",
             id="nothing to run",
         ),
         pytest.param(
             (),
             ("-f", "missing.yaml"),
-            "missing.yaml cannot be read (No such file or directory); name a package's file with"
-            " -f.",
+            "missing.yaml cannot be read: No such file or directory; see afresh run --help.",
             id="a file that is not there",
         ),
         pytest.param(
@@ -263,14 +262,16 @@ def test_everything_that_is_wrong_with_a_file_is_said_with_its_line(person: Pers
     assert ran.out == ""
     *findings, last = ran.err.splitlines()
     assert [finding.partition(": ")[0] for finding in findings] == [
-        "package.yaml:6",
-        "package.yaml:8",
-        "package.yaml:11",
+        "package.yaml:5",
+        "package.yaml:7",
+        "package.yaml:9",
+        "package.yaml:12",
     ]
     assert last == "error: Correct package.yaml; nothing was started."
 
 
 WRONG = """\
+apiVersion: afresh.dev/v1alpha1
 kind: WorkPackage
 metadata:
   name: demo

@@ -1,79 +1,51 @@
-"""The file of a package: each thing that is wrong is found, with its line."""
+"""The file of a package: what of it is run, and what is said where that is not clear."""
 
 import pytest
 import yaml
 
-from afresh.cli.local_run_documents import BadDocumentsError, read_documents
+from afresh.cli.local_run_documents import BadDocumentsError, PackageDocuments, documents_of
+from afresh.cli.manifest.checked_file import check_file
 from tests.local.afresh_command import package, script_class
 
 GOOD = yaml.safe_dump(package("T1"), sort_keys=False)
 CLASS = yaml.safe_dump(script_class("true"), sort_keys=False)
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{after}: &{after} [{', '.join([f'*{before}'] * 10)}]\n"
-    for before, after in zip("abcdefg", "bcdefgh", strict=True)
-)
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\n"
 
 
-def findings(text: str) -> list[str]:
-    with pytest.raises(BadDocumentsError) as caught:
-        read_documents(text, "p.yaml")
-    return caught.value.findings
+def documents(text: str) -> PackageDocuments:
+    return documents_of(check_file("p.yaml", text.encode()))
 
 
-def test_package_and_its_class_are_found_in_any_order():
-    found = read_documents(f"---\n{CLASS}---\n{GOOD}---\n", "p.yaml")
+def test_package_and_its_class_are_found_in_any_order_and_the_rest_is_for_a_cluster():
+    other = CLASS.replace("name: script", "name: other")
+
+    found = documents(f"---\n{other}---\n{CLASS}---\n{SECRET}---\n{GOOD}---\n")
 
     assert found.package == package("T1")
     assert found.agent_class == script_class("true")
 
 
-def test_date_stays_a_text():
-    found = read_documents(GOOD.replace("title: T1", "title: 2026-01-02"), "p.yaml")
-
-    assert found.package["spec"]["subtasks"][0]["title"] == "2026-01-02"
+def test_class_of_another_name_is_not_the_packages():
+    assert documents(f"{GOOD}---\n{CLASS.replace('name: script', 'name: b')}").agent_class is None
 
 
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        pytest.param("", "p.yaml:1: kind: there is no WorkPackage", id="an empty file"),
-        pytest.param("- a\n", "p.yaml:1: kind: one WorkPackage", id="a list"),
-        pytest.param("kind: [a]\n", "p.yaml:1: kind: one WorkPackage", id="a kind that is a list"),
-        pytest.param(f"{GOOD}---\nkind: Secret\n", "kind: one WorkPackage", id="another kind"),
-        pytest.param(f"{GOOD}---\n{GOOD}", "kind: one WorkPackage", id="two packages"),
-        pytest.param("a: b\n\tc: d\n", "p.yaml:2: ", id="a tab"),
-        pytest.param("a: [b\n", "p.yaml:2: ", id="a list without its end"),
-        pytest.param("kind: a\nkind: b\n", "p.yaml:2: kind: the key is there twice", id="twice"),
-        pytest.param("1: a\n", "p.yaml:1: a key that is not a text", id="a number as a key"),
-        pytest.param("a: !!binary aGk=\n", "p.yaml:1: the tag ", id="a tag"),
-        pytest.param("a: &a [*a]\n", "nested too deeply", id="a list in itself"),
-        pytest.param("a: " + "[" * 500 + "]" * 500, "p.yaml", id="deep nesting"),
-        pytest.param("a: " + "[" * 90_000, "p.yaml", id="very deep nesting"),
-        pytest.param(BOMB, "nested too deeply, or too many", id="many aliases"),
-        pytest.param("a: \x00\n", "p.yaml: this is not YAML", id="a zero byte"),
-        pytest.param("a" * (3 << 20), "p.yaml: the file is too large", id="a huge file"),
+        pytest.param(CLASS, "p.yaml: there is no WorkPackage in the file", id="no package"),
+        pytest.param(f"{GOOD}---\n{GOOD}", "p.yaml: there are several", id="two packages"),
         pytest.param(
-            GOOD.replace("name: demo", "name: a/demo"),
-            "p.yaml:4: metadata.name: ",
-            id="a name that leads out of its folder",
+            GOOD.replace("name: demo", "name: ../demo"), "p.yaml:4: metadata.name", id="a path"
         ),
         pytest.param(
-            f"{GOOD}---\n{CLASS.replace('name: script', 'name: other')}",
-            "p.yaml:6: spec.agentClassName: this is not the name",
-            id="a class of another name",
+            GOOD.replace("title: T1", "title: T1\n    dependsOn: [T9]"),
+            "p.yaml:",
+            id="a dependency that is not there",
         ),
     ],
 )
-def test_what_is_wrong_is_found(text: str, want: str):
-    found = findings(text)
+def test_what_cannot_be_run_is_said_with_its_place(text: str, want: str):
+    with pytest.raises(BadDocumentsError) as caught:
+        documents(text)
 
-    assert found[0].startswith(want) or want in found[0], found
-    assert all("\n" not in line for line in found)
-
-
-def test_unknown_dependency_is_said_in_the_words_of_the_api():
-    text = GOOD.replace("title: T1", "title: T1\n    dependsOn: [T9]")
-
-    (found,) = findings(text)
-
-    assert "spec: dependsOn names a subtask that does not exist" in found
+    assert caught.value.findings[0].startswith(want), caught.value.findings

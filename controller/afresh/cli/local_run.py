@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from afresh.api.agent_class import AgentClass
 from afresh.api.phases import PackagePhase
 from afresh.api.work_package import WorkPackage
-from afresh.cli.local_run_documents import BadDocumentsError, PackageDocuments, read_documents
+from afresh.cli.local_run_documents import BadDocumentsError, PackageDocuments, documents_of
 from afresh.cli.local_run_screen import RunScreen
 from afresh.cli.look.terminal import standard_output
 from afresh.cli.looks import EXIT_CODES, Awaited, Output
+from afresh.cli.manifest.source import read_files
 from afresh.cli.requests import LocalRun
 from afresh.local.changed_store import RunChanges
 from afresh.local.classes import ADAPTERS, class_for, find_missing_program
@@ -125,20 +126,13 @@ def _file(session: Session, given: str | None) -> str | None:
 
 
 def _documents(source: str) -> PackageDocuments:
-    name = "standard input" if source == "-" else source
+    (file,) = read_files((source,))
     try:
-        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return read_documents(raw.decode(), name)
-    except OSError as error:
-        raise CannotStartError(
-            f"{name} cannot be read ({error.strerror}); name a package's file with -f."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise CannotStartError(f"{name} is not a text in UTF-8; save it as one.") from error
+        return documents_of(file)
     except BadDocumentsError as error:
         for finding in error.findings:
             print(finding, file=sys.stderr)
-        raise CannotStartError(f"Correct {name}; nothing was started.") from error
+        raise CannotStartError(f"Correct {file.name}; nothing was started.") from error
 
 
 def _stored(session: Session, name: str | None) -> WorkPackage:
@@ -148,7 +142,7 @@ def _stored(session: Session, name: str | None) -> WorkPackage:
     if name is None and not names:
         raise CannotStartError(
             "There is no package.yaml here, and no package was run in this clone before; write"
-            " one, or name its file with -f."
+            " one with afresh init, or name its file with -f."
         )
     if name is None and len(names) > 1:
         raise CannotStartError(
