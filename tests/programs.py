@@ -40,8 +40,22 @@ def node_folder() -> Path:
 def npm_program(package: str, version: str, command: str) -> Path:
     """Return the path of a command of an npm package, as the lock of that name has it."""
     lock = IMAGES / "npm" / package.rpartition("/")[2]
+    return _npm_installation(lock, {package: version}) / "node_modules" / ".bin" / command
+
+
+@cache
+def opencode_program(version: str) -> Path:
+    """Return OpenCode's program, as its image has it."""
+    package = "opencode-linux-x64-baseline"
+    folder = _npm_installation(IMAGES / "npm" / "opencode", {package: version})
+    return folder / "node_modules" / package / "bin" / "opencode"
+
+
+def _npm_installation(lock: Path, wanted: dict[str, str]) -> Path:
+    """Install what the lock in a folder has, which must be what is wanted."""
     files = [lock / "package.json", lock / "package-lock.json"]
-    assert json.loads(files[0].read_text())["dependencies"] == {package: version}
+    version = next(iter(wanted.values()))
+    assert json.loads(files[0].read_text())["dependencies"] == wanted
     node = node_folder() / "node"
     npm = node_folder().parent / "lib/node_modules/npm/bin/npm-cli.js"
 
@@ -51,8 +65,7 @@ def npm_program(package: str, version: str, command: str) -> Path:
         where = ["--no-audit", "--no-fund", "--prefix", str(draft)]
         run([str(node), str(npm), "ci", *where], node.parent)
 
-    folder = install_once(f"{lock.name}-{version}-{digest_of(*files)}", fill)
-    return folder / "node_modules" / ".bin" / command
+    return install_once(f"{lock.name}-{version}-{digest_of(*files)}", fill)
 
 
 @cache

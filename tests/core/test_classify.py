@@ -288,7 +288,7 @@ def test_episode_that_was_cut_short_with_its_run_is_tried_again_and_no_node_is_n
     assert isinstance(verdict, Finished)
     assert verdict.outcome is Outcome.INFRASTRUCTURE
     assert verdict.message == (
-        "The run was stopped before the episode ended; another episode follows by itself."
+        "The run was stopped before the episode ended; another episode starts automatically."
     )
     assert verdict.report is stopped
 

@@ -16,7 +16,7 @@ from afresh.contract.report import Report
 from afresh.contract.words import AdapterName, CredentialsMode, ModelApiName, Outcome
 from tests.episode.pod import Pod, make_order, make_task
 from tests.episode.servers import PASSWORD, USERNAME, Remote
-from tests.programs import node_folder, npm_program, python_program
+from tests.programs import node_folder, npm_program, opencode_program, python_program
 
 KEY = "sk-test-0123456789abcdef0123456789"
 BRANCH = "afresh/demo"
@@ -62,7 +62,7 @@ INSTALL: Mapping[AdapterName, Callable[[str], Path]] = {
     AdapterName.CLAUDE: lambda version: npm_program("@anthropic-ai/claude-code", version, "claude"),
     AdapterName.CODEX: lambda version: npm_program("@openai/codex", version, "codex"),
     AdapterName.GEMINI: lambda version: npm_program("@google/gemini-cli", version, "gemini"),
-    AdapterName.OPENCODE: lambda version: npm_program("opencode-ai", version, "opencode"),
+    AdapterName.OPENCODE: opencode_program,
     AdapterName.AIDER: lambda version: python_program(
         "aider-chat", version, "aider", ">=3.10,<3.13"
     ),

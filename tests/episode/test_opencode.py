@@ -10,7 +10,7 @@ from tests.episode.matrix import AGENT_SECONDS, KEY
 from tests.episode.pod import Pod, batch_of, make_order
 from tests.episode.recorder import recording
 from tests.episode.servers import Remote
-from tests.programs import npm_program
+from tests.programs import opencode_program
 
 pytestmark = pytest.mark.slow
 BRANCH = "afresh/demo"
@@ -18,7 +18,7 @@ BRANCH = "afresh/demo"
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    return npm_program("opencode-ai", "1.18.33", "opencode")
+    return opencode_program("1.18.33")
 
 
 @pytest.fixture

@@ -81,8 +81,6 @@ def test_what_is_fetched_from_a_registry_is_pinned(image: str) -> None:
         assert not re.search(r"\b(npm (i|install|exec)|npx|curl|wget)\b", line)
 
 
-# The package for every kind of machine, which the tests install; the image has that of its own.
-LOCKS_OF_TESTS = {"opencode-ai": AdapterName.OPENCODE}
 LOCKS = sorted((IMAGES / "npm").glob("*/package-lock.json"))
 
 
@@ -109,7 +107,7 @@ def test_the_locks_hold_the_versions_that_the_adapters_know() -> None:
         for folder in re.findall(r"\nCOPY deploy/images/npm/(\S+)/ ", _text(image_of(name)))
     }
 
-    known = {folder: adapter_of(name).version for folder, name in (copied | LOCKS_OF_TESTS).items()}
+    known = {folder: adapter_of(name).version for folder, name in copied.items()}
     locked = {
         path.parent.name: set(
             json.loads((path.parent / "package.json").read_text())["dependencies"].values()
