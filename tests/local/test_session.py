@@ -1,6 +1,5 @@
 """A package of a clone, run on this machine: real git, the real runner, a real sandbox."""
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,8 @@ import pytest
 from afresh.api.phases import PackagePhase
 from afresh.local.clone import CloneError
 from afresh.local.session import Session
+from tests.local.clones import needs_sandbox
 
-PROBE = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
-needs_sandbox = pytest.mark.skipif(
-    shutil.which("bwrap") is None or subprocess.run(PROBE, check=False).returncode != 0,
-    reason="needs bubblewrap and user namespaces",
-)
 SCRIPT = "cat > /dev/null; ls -A / > seen-$(date +%N).txt"
 
 

@@ -27,6 +27,7 @@ from afresh.local.changed_store import RunChanges
 from afresh.local.classes import ADAPTERS, class_for, find_missing_program
 from afresh.local.clone import CloneError
 from afresh.local.keys import KeyMissingError, secrets_for
+from afresh.local.sandbox.probe import SandboxError
 from afresh.local.session import RunEnd, Session
 from afresh.local.state import StateError
 
@@ -61,6 +62,7 @@ def run_package(request: LocalRun, form: Output) -> int:
         session = Session.around(Path.cwd())
         work = _work(session, request)
         session.require_branch(work.package)
+        session.require_sandbox()
         secrets = _needs(work, os.environ)
         branch, tree = work.package.branch, session.clone.tree
         place = f"Package {work.name} in the clone {tree}, on the branch {branch}."
@@ -71,7 +73,7 @@ def run_package(request: LocalRun, form: Output) -> int:
         changes = RunChanges(mode=request.mode, parallelism=request.parallelism)
         with RunScreen(session.store(work.name), standard_output(), form) as screen:
             end = session.run(work.name, screen.show, secrets, changes)
-    except (CloneError, StateError, KeyMissingError) as error:
+    except (CloneError, StateError, SandboxError, KeyMissingError) as error:
         raise CannotStartError(str(error)) from error
     click.echo("\n".join(_next_steps(work, end)), err=form is Output.JSON)
     return _exit_code(end)

@@ -19,6 +19,7 @@ from afresh.local.episodes import Episodes
 from afresh.local.keys import RunKeys, kept_in_memory, read_seed
 from afresh.local.loop import LocalLoop
 from afresh.local.run import Interrupts, run
+from afresh.local.sandbox.probe import require_bubblewrap
 from afresh.local.state import StateFolder
 from afresh.local.store import PackageStore
 from afresh.manifests.environment import agent_environment
@@ -73,6 +74,10 @@ class Session:
     def require_branch(self, package: WorkPackage) -> None:
         """Raise CloneError if the package's work cannot be put on its branch."""
         self.clone.check(package.branch, package.spec.repository.base_ref)
+
+    def require_sandbox(self) -> None:
+        """Raise SandboxError if no agent can be held on this machine."""
+        require_bubblewrap()
 
     def store(self, name: str) -> PackageStore:
         """Return a package's objects."""
