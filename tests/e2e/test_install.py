@@ -32,7 +32,7 @@ READY_FOR_AFRESH = {
 }  # fmt: skip
 WORKS = {
     "kubernetes": "pass", "crds": "pass", "operator": "pass", "namespace": "pass",
-    "rights to look": "pass", "rights to write": "pass", "registries": "warn",
+    "rights to read": "pass", "rights to write": "pass", "registries": "warn",
     "image pulls": "pass", "admission": "pass", "network policies": "unknown",
 }  # fmt: skip
 
