@@ -258,8 +258,8 @@ def test_a_namespace_that_is_not_there_holds_up_no_release_and_gets_its_role_by_
     assert f'namespaces "{late}" not found' in back
     assert with_it == [namespace, late]
     assert told == f"{namespace},{late}"
-    assert f"Not there, and left out until they are: {late}." in notes
-    assert "Not there" not in silent
+    assert f"do not exist, so the operator does not serve them: {late}." in notes
+    assert "do not exist" not in silent
 
 
 def test_a_release_is_small(releases: Releases) -> None:

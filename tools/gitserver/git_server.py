@@ -130,7 +130,7 @@ class _GitHandler(WireHandler):
             stdout=PIPE,
             start_new_session=True,
         ) as backend:
-            pump = threading.Thread(target=self._pump, args=(body, backend.stdin), daemon=True)
+            pump = threading.Thread(target=self._pump, args=(body, backend), daemon=True)
             pump.start()
             try:
                 self._relay(cast("BufferedReader", backend.stdout))
@@ -163,7 +163,8 @@ class _GitHandler(WireHandler):
             environment.pop("CONTENT_LENGTH", None)
         return environment
 
-    def _pump(self, body: Iterator[bytes], backend_input: BinaryIO) -> None:
+    def _pump(self, body: Iterator[bytes], backend: "subprocess.Popen[bytes]") -> None:
+        backend_input = cast("BinaryIO", backend.stdin)
         # Read the whole body even if the backend has ended: the client reads only afterwards.
         is_open = True
         try:
@@ -175,6 +176,8 @@ class _GitHandler(WireHandler):
                     is_open = False
         except (BrokenBodyError, OSError):
             self.close_connection = True
+            # It knows how long the body is, and would read the end of its input again and again.
+            os.killpg(backend.pid, signal.SIGTERM)
         finally:
             _close_quietly(backend_input)
 

@@ -203,6 +203,21 @@ def test_a_client_that_breaks_off_leaves_the_server_as_it_was(
     assert found.endswith("refs/heads/main")
 
 
+def test_a_backend_does_not_wait_for_the_rest_of_a_body_that_was_cut_off(
+    git_server: Server,
+) -> None:
+    head = (
+        f"POST /ledger.git/git-receive-pack HTTP/1.1\r\nHost: git\r\n"
+        f"Authorization: Basic {CREDENTIALS}\r\nContent-Length: 5000\r\n"
+        f"Content-Type: application/x-git-receive-pack-request\r\n\r\n"
+    )
+    with closing(connect(git_server)) as client:
+        client.sendall(head.encode() + b"0014")
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile("rb") as answer:
+            assert not answer.read().endswith(b"0000")  # its end comes with the backend's
+
+
 def test_the_health_check_needs_no_credentials(git_server: Server) -> None:
     assert git_server.ask("GET", "/healthz").status == 200
 
