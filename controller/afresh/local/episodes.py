@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -249,9 +249,7 @@ def _facts(action: StartEpisode | StartSync) -> dict[str, Any]:
     return {
         "uid": order.episode,
         "created": clock.now().isoformat(),
-        "members": [
-            {"subtask": m.subtask, "attempt": m.attempt, "revision": m.revision} for m in members
-        ],
+        "members": [asdict(member) for member in members],
         "attempt": members[0].attempt if members else getattr(action, "attempt", 1),
         "mode": str(order.mode) if members else "",
         "generations": getattr(action, "generations", ""),

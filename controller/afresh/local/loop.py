@@ -118,9 +118,7 @@ class LocalLoop:
     def _apply(self, seen: Observed, action: Action) -> None:
         match action:
             case StartEpisode() | StartSync():
-                limit = seen.package.spec.pids_limit
-                of_class = seen.agent_class.spec.pids_limit if seen.agent_class else 512
-                self.episodes.start(action, limit or of_class)
+                self.episodes.start(action, _pids_limit(seen))
             case CreateSubtask():
                 self.store.put_subtask(build_subtask(seen.package, action.entry))
             case UpdateSubtask():
@@ -152,6 +150,12 @@ class LocalLoop:
         status = package_status(seen, decision)
         if status != seen.package.status:
             self.store.put_package_status(status)
+
+
+def _pids_limit(seen: Observed) -> int:
+    if seen.agent_class is None:
+        raise AssertionError("nothing starts without a class")
+    return seen.package.spec.pids_limit or seen.agent_class.spec.pids_limit
 
 
 def _recorded(seen: Observed, decision: Decision) -> Iterator[str]:

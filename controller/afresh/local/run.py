@@ -11,21 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
-from afresh.api.phases import PackagePhase
+from afresh.api.phases import ENDED, PackagePhase
 from afresh.core.decision import Decision
 from afresh.core.observed import Observed
 from afresh.local.loop import LocalLoop
 
 # Nothing goes on until a person does something.
-RESTING = frozenset(
-    {
-        PackagePhase.SUCCEEDED,
-        PackagePhase.FAILED,
-        PackagePhase.NEEDS_REVIEW,
-        PackagePhase.STALLED,
-        PackagePhase.SUSPENDED,
-    }
-)
+RESTING = ENDED | {PackagePhase.STALLED, PackagePhase.SUSPENDED}
 # A third Ctrl-C, or a second TERM, does not wait for the last Reports.
 LIMIT = 2
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
